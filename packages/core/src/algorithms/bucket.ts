@@ -1,0 +1,56 @@
+import type { LeakyBucketPolicy, TokenBucketPolicy } from '../policy.js'
+import type { mulDivFloor } from './exact.js'
+import { ROW, type Rows } from './rows.js'
+
+/*
+ * What the two buckets share. A rate is n units per d microseconds, so a level counts one unit as d and
+ * changes by n every microsecond: whole numbers, and no fraction is ever lost.
+ */
+
+/** A level, counted in units of 1 ÷ `unit`, as it was at `time`. */
+export interface BucketState {
+  level: number
+  unit: number
+  time: number
+}
+
+export const LEVEL = 0
+export const UNIT = 1
+export const TIME = 2
+
+type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy
+
+/** The time in which at least `amount` of a level flows in or out; 0 for nothing or less. */
+export function timeToFlow(policy: BucketPolicy, amount: number): number {
+  return amount > 0 ? Math.ceil(amount / policy.n) : 0
+}
+
+/** A level counted in another unit, in the policy's own and cut to its capacity. */
+export function convert(
+  policy: BucketPolicy,
+  level: number,
+  unit: number,
+  roundedAgainstTheClient: typeof mulDivFloor,
+): number {
+  // Whole units first: below the capacity, nothing that follows can pass 2^53.
+  const whole = Math.floor(level / unit)
+  if (whole >= policy.capacity) return policy.full
+  return whole * policy.d + roundedAgainstTheClient(level - whole * unit, policy.d, unit)
+}
+
+/** Whether what was charged at `decidedAt` could still be felt at `at`. */
+export function stillCounts(policy: BucketPolicy, decidedAt: number, at: number): boolean {
+  return decidedAt <= at && at - decidedAt < timeToFlow(policy, policy.full)
+}
+
+export function loadBucket({ numbers }: Rows, row: number): BucketState {
+  const state = row * ROW
+  return { level: numbers[state + LEVEL]!, unit: numbers[state + UNIT]!, time: numbers[state + TIME]! }
+}
+
+export function saveBucket({ level, unit, time }: BucketState, { numbers }: Rows, row: number): void {
+  const state = row * ROW
+  numbers[state + LEVEL] = level
+  numbers[state + UNIT] = unit
+  numbers[state + TIME] = time
+}

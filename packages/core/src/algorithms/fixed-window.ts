@@ -1,0 +1,93 @@
+import { type Decision, decision } from '../decision.js'
+import type { FixedWindowPolicy } from '../policy.js'
+import { type Algorithm, asOf } from './algorithm.js'
+import { EXPIRES_AT, ROW } from './rows.js'
+
+/** A count, and the window it was counted in: `[start, start + length)`. */
+export interface FixedWindowState {
+  start: number
+  length: number
+  count: number
+}
+
+const START = 0
+const LENGTH = 1
+const COUNT = 2
+
+export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState> = {
+  decide(policy, { numbers }, row, now, cost, mode): Decision {
+    const { limit, windowUs } = policy
+    const state = row * ROW
+    const isLive = numbers[state + EXPIRES_AT]! > now
+    let start = isLive ? numbers[state + START]! : 0
+    let length = isLive ? numbers[state + LENGTH]! : 0
+    let count = isLive ? numbers[state + COUNT]! : 0
+
+    const at = asOf(start, now, windowUs)
+    const moved = start > at
+    if (moved) start = windowStart(now, length)
+
+    if (at >= start + length) {
+      start = windowStart(at, windowUs)
+      length = windowUs
+      count = 0
+    }
+
+    const room = Math.max(0, limit - count)
+    const allowed = cost <= room
+    const charged = allowed && mode === 'take'
+    const retryAfter = allowed ? 0 : start + length - now
+    if (charged) {
+      // A window of another length that is not over yet hands its count to the current one.
+      start = windowStart(at, windowUs)
+      length = windowUs
+      count += cost
+    }
+
+    const end = start + length
+    if (charged || (moved && mode !== 'peek')) {
+      numbers[state + START] = start
+      numbers[state + LENGTH] = length
+      numbers[state + COUNT] = count
+      numbers[state + EXPIRES_AT] = end
+    }
+
+    const remaining = charged ? room - cost : room
+    const resetAfter = count === 0 ? 0 : end - now
+    return decision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay: 0 })
+  },
+
+  refund(policy, { numbers }, row, now, decidedAt, cost) {
+    const state = row * ROW
+    const start = numbers[state + START]!
+    const end = start + numbers[state + LENGTH]!
+    const at = asOf(start, now, policy.windowUs)
+    if (at < start || at >= end || decidedAt < start || decidedAt >= end) return 0
+    const count = numbers[state + COUNT]!
+    const given = Math.min(cost, count)
+    numbers[state + COUNT] = count - given
+    if (given === count) numbers[state + EXPIRES_AT] = 0
+    return given
+  },
+
+  load({ numbers }, row) {
+    const state = row * ROW
+    return {
+      start: numbers[state + START]!,
+      length: numbers[state + LENGTH]!,
+      count: numbers[state + COUNT]!,
+    }
+  },
+
+  save({ start, length, count }, { numbers }, row) {
+    const state = row * ROW
+    numbers[state + START] = start
+    numbers[state + LENGTH] = length
+    numbers[state + COUNT] = count
+  },
+}
+
+/** The start of the window that `at` falls in, windows being aligned to the epoch. */
+export function windowStart(at: number, length: number): number {
+  return Math.floor(at / length) * length
+}

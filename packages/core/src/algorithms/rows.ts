@@ -1,0 +1,21 @@
+/**
+ * Where states are kept in memory: row r has `ROW` numbers from `numbers[r * ROW]` on, and one object for
+ * what does not fit into numbers.
+ */
+export interface Rows {
+  readonly numbers: Float64Array
+  readonly objects: (object | undefined)[]
+}
+
+/** Eight numbers are 64 bytes, which is what a processor fetches at a time. */
+export const ROW = 8
+
+/** The first four are the algorithm's own. Then: when the state will mean the same as an untouched one. */
+export const EXPIRES_AT = 4
+
+/** Two more are the store's, for whatever it likes. */
+export const STORE_NUMBERS = 5
+
+export function makeRows(count: number): Rows {
+  return { numbers: new Float64Array(count * ROW), objects: new Array(count).fill(undefined) }
+}

@@ -1,0 +1,121 @@
+import { type Decision, decision } from '../decision.js'
+import type { SlidingWindowCounterPolicy } from '../policy.js'
+import { type Algorithm, asOf } from './algorithm.js'
+import { mulDivCeil, mulDivFloor } from './exact.js'
+import { windowStart } from './fixed-window.js'
+import { EXPIRES_AT, ROW } from './rows.js'
+
+/** The count of the window `[start, start + length)`, and of the one before it. */
+export interface SlidingWindowCounterState {
+  start: number
+  length: number
+  prev: number
+  curr: number
+}
+
+const START = 0
+const LENGTH = 1
+const PREV = 2
+const CURR = 3
+
+export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy, SlidingWindowCounterState> =
+  {
+    decide(policy, { numbers }, row, now, cost, mode): Decision {
+      const { limit, windowUs } = policy
+      const state = row * ROW
+      const isLive = numbers[state + EXPIRES_AT]! > now
+      let start = isLive ? numbers[state + START]! : 0
+      let length = isLive ? numbers[state + LENGTH]! : 0
+      let prev = isLive ? numbers[state + PREV]! : 0
+      let curr = isLive ? numbers[state + CURR]! : 0
+
+      const at = asOf(start, now, windowUs)
+      const moved = start > at
+      if (moved) {
+        // Where the other clock's windows lay means nothing here: both counts fall into the current one.
+        start = windowStart(now, length)
+        curr += prev
+        prev = 0
+      }
+
+      if (at >= start + 2 * length) {
+        start = windowStart(at, windowUs)
+        length = windowUs
+        prev = 0
+        curr = 0
+      } else if (at >= start + length) {
+        start += length
+        prev = curr
+        curr = 0
+      }
+      // All of curr, and prev by the share of its window that the last `length` microseconds still cover.
+      const used = curr + mulDivFloor(prev, start + length - at, length)
+
+      const room = Math.max(0, limit - used)
+      const allowed = cost <= room
+      const charged = allowed && mode === 'take'
+      const retryAfter = allowed ? 0 : momentOf(limit - cost, start, length, prev, curr) - now
+      if (charged && length === windowUs) {
+        curr += cost
+      } else if (charged) {
+        // Counted in windows of another length: what they come to at this moment is what has been used.
+        start = windowStart(at, windowUs)
+        length = windowUs
+        prev = 0
+        curr = used + cost
+      }
+
+      if (charged || (moved && mode !== 'peek')) {
+        numbers[state + START] = start
+        numbers[state + LENGTH] = length
+        numbers[state + PREV] = prev
+        numbers[state + CURR] = curr
+        numbers[state + EXPIRES_AT] = start + 2 * length
+      }
+
+      const remaining = charged ? room - cost : room
+      const resetAfter = charged || used > 0 ? momentOf(0, start, length, prev, curr) - now : 0
+      return decision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay: 0 })
+    },
+
+    refund(policy, { numbers }, row, now, decidedAt, cost) {
+      const state = row * ROW
+      const start = numbers[state + START]!
+      const length = numbers[state + LENGTH]!
+      const at = asOf(start, now, policy.windowUs)
+      if (at < start || at >= start + 2 * length) return 0
+      const inCurr = decidedAt >= start && decidedAt < start + length
+      const inPrev = decidedAt >= start - length && decidedAt < start && at < start + length
+      if (!inCurr && !inPrev) return 0
+      const field = state + (inCurr ? CURR : PREV)
+      const given = Math.min(cost, numbers[field]!)
+      numbers[field]! -= given
+      if (numbers[state + PREV] === 0 && numbers[state + CURR] === 0) numbers[state + EXPIRES_AT] = 0
+      return given
+    },
+
+    load({ numbers }, row) {
+      const state = row * ROW
+      return {
+        start: numbers[state + START]!,
+        length: numbers[state + LENGTH]!,
+        prev: numbers[state + PREV]!,
+        curr: numbers[state + CURR]!,
+      }
+    },
+
+    save({ start, length, prev, curr }, { numbers }, row) {
+      const state = row * ROW
+      numbers[state + START] = start
+      numbers[state + LENGTH] = length
+      numbers[state + PREV] = prev
+      numbers[state + CURR] = curr
+    },
+  }
+
+/** The first moment at which no more than `room` counts as used, it being more now. */
+function momentOf(room: number, start: number, length: number, prev: number, curr: number): number {
+  // A count's share has come down to r once less than (r + 1) ÷ count of the window is left.
+  if (curr <= room) return start + length - mulDivCeil(room - curr + 1, length, prev) + 1
+  return start + 2 * length - mulDivCeil(room + 1, length, curr) + 1
+}

@@ -1,0 +1,52 @@
+import { usToMs } from './clock.js'
+import type { Policy } from './policy.js'
+
+/** The answer to a check. Times are milliseconds with up to three decimals: whole microseconds ÷ 1,000. */
+export interface Decision {
+  readonly allowed: boolean
+  /** The policy's `limit` or `capacity`. */
+  readonly limit: number
+  /** How many units were asked for. */
+  readonly cost: number
+  /**
+   * The largest whole cost that would be allowed at this very moment, after this decision. With a limit of
+   * 10 of which 3 are used, an allowed cost of 2 leaves 5.
+   */
+  readonly remaining: number
+  /** 0 if allowed; else the smallest wait after which this same request would be allowed if nobody else came. */
+  readonly retryAfterMs: number
+  /** The wait until the full limit is available again if nobody else came; 0 for an untouched key. */
+  readonly resetAfterMs: number
+  /** Leaky bucket: how long to hold this request so that requests leave at the leak rate. Else 0. */
+  readonly delayMs: number
+  /** The store's time of this decision. */
+  readonly timeMs: number
+  /** The policy's name. */
+  readonly policy: string
+  /** Absent in normal life; else how a failing store was answered. */
+  readonly degraded?: 'open' | 'closed' | 'local'
+}
+
+/** A decision from what an algorithm found, whose times are microseconds. */
+export function decision(policy: Policy, now: number, cost: number, found: Findings): Decision {
+  return {
+    allowed: found.allowed,
+    limit: policy.limit,
+    cost,
+    remaining: found.remaining,
+    retryAfterMs: usToMs(found.retryAfter),
+    resetAfterMs: usToMs(found.resetAfter),
+    delayMs: usToMs(found.delay),
+    timeMs: usToMs(now),
+    policy: policy.name,
+  }
+}
+
+/** The fields of the same names, in microseconds. */
+interface Findings {
+  allowed: boolean
+  remaining: number
+  retryAfter: number
+  resetAfter: number
+  delay: number
+}

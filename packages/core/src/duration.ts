@@ -1,0 +1,21 @@
+type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
+
+/** Milliseconds, or a number with a unit: `'500ms'`, `'30s'`, `'1m'`, `'2h'`, `'1d'`. */
+export type Duration = number | `${number}${DurationUnit}`
+
+const UNIT_MS: Record<DurationUnit, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** The longest window: a leap year. */
+export const MAX_DURATION_MS = 366 * UNIT_MS.d
+
+/** A duration in milliseconds, or undefined if it is not written as one. Whether it is in range is asked elsewhere. */
+export function parseDuration(input: unknown): number | undefined {
+  if (typeof input === 'number') return input
+  if (typeof input !== 'string') return undefined
+  const match = /^(\d{1,15}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(input)
+  if (!match) return undefined
+  const ms = Number(match[1]) * UNIT_MS[match[2] as DurationUnit]
+  // 1.1s is 1100.0000000000002 in doubles: snap to the whole number that was meant.
+  const whole = Math.round(ms)
+  return Math.abs(ms - whole) < 1e-6 ? whole : ms
+}

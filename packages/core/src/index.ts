@@ -1,0 +1,35 @@
+export { type Clock, ManualClock, systemClock } from './clock.js'
+export type { Decision } from './decision.js'
+export type { Duration } from './duration.js'
+export { ERROR_CODES, type ErrorCode, TidegateError } from './errors.js'
+export { createLimiter, type Limiter, type LimiterOptions, type SyncLimiter } from './limiter.js'
+export {
+  ALGORITHM_NAMES,
+  type AlgorithmName,
+  definePolicy,
+  type FixedWindowPolicy,
+  fixedWindow,
+  type LeakyBucketOptions,
+  type LeakyBucketPolicy,
+  leakyBucket,
+  type Policy,
+  type SlidingWindowCounterPolicy,
+  type SlidingWindowLogPolicy,
+  slidingWindowCounter,
+  slidingWindowLog,
+  type TokenBucketOptions,
+  type TokenBucketPolicy,
+  tokenBucket,
+  type WindowOptions,
+} from './policy.js'
+export type { Rate } from './rate.js'
+export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
+export type {
+  MaybePromise,
+  RefundRequest,
+  ResetRequest,
+  Store,
+  SyncStore,
+  TakeRequest,
+  TakeResult,
+} from './stores/store.js'

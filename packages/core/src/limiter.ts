@@ -1,0 +1,78 @@
+import type { Decision } from './decision.js'
+import { show, TidegateError } from './errors.js'
+import { assertPolicy, type Policy } from './policy.js'
+import { MemoryStore } from './stores/memory-store.js'
+import type { MaybePromise, Store, SyncStore } from './stores/store.js'
+
+export interface LimiterOptions<S extends Store = Store> {
+  policy: Policy
+  /** Where state lives. Default: `new MemoryStore()`. */
+  store?: S
+}
+
+/** One policy on one store. */
+export interface Limiter {
+  readonly policy: Policy
+  readonly store: Store
+  /** Decides, and takes `cost` units if allowed. */
+  check(key: string, cost?: number): MaybePromise<Decision>
+  /** The decision that `check` would give now, with nothing taken. */
+  peek(key: string, cost?: number): MaybePromise<Decision>
+  /**
+   * Gives back what an allowed decision took: all of it, or `cost` units at a time. Answers how much was
+   * given: nothing once the decision's own time no longer counts.
+   */
+  refund(key: string, decision: Decision, cost?: number): MaybePromise<number>
+  /** Forgets the key. */
+  reset(key: string): MaybePromise<void>
+}
+
+/** A limiter on a store in this process: plain values, nothing to await. */
+export interface SyncLimiter extends Limiter {
+  readonly store: SyncStore
+  check(key: string, cost?: number): Decision
+  peek(key: string, cost?: number): Decision
+  refund(key: string, decision: Decision, cost?: number): number
+  reset(key: string): void
+}
+
+export function createLimiter(options: LimiterOptions<SyncStore>): SyncLimiter
+export function createLimiter(options: LimiterOptions): Limiter
+export function createLimiter({ policy, store = new MemoryStore() }: LimiterOptions): Limiter {
+  assertPolicy(policy)
+  /** What has been given back of each decision so far. */
+  const refunded = new WeakMap<Decision, number>()
+
+  return Object.freeze({
+    policy,
+    store,
+
+    check: (key: string, cost = 1) => store.check({ policy, key, cost }),
+
+    peek: (key: string, cost = 1) => store.peek({ policy, key, cost }),
+
+    refund(key: string, decision: Decision, cost = decision.cost) {
+      if (decision.policy !== policy.name) {
+        throw refundInvalid(
+          `The decision is of "${decision.policy}", this limiter's policy is "${policy.name}"`,
+        )
+      }
+      const before = refunded.get(decision) ?? 0
+      if (!Number.isInteger(cost) || cost < 1 || before + cost > decision.cost) {
+        throw refundInvalid(
+          `A refund is a whole number from 1 to what is left of the decision's cost, ${decision.cost - before}, got ${show(cost)}`,
+        )
+      }
+      // Refused, or let through without asking the store: nothing was taken.
+      if (!decision.allowed || decision.degraded === 'open') return 0
+      refunded.set(decision, before + cost)
+      return store.refund({ policy, key, timeMs: decision.timeMs, cost })
+    },
+
+    reset: (key: string) => store.reset({ policy, key }),
+  })
+}
+
+function refundInvalid(message: string): TidegateError {
+  return new TidegateError('REFUND_INVALID', `${message}.`, { field: 'cost' })
+}

@@ -1,0 +1,250 @@
+import { type Duration, MAX_DURATION_MS, parseDuration } from './duration.js'
+import { show, TidegateError } from './errors.js'
+import { fits, nearestFittingRate, parseRate, type Rate } from './rate.js'
+
+/*
+ * A policy is an algorithm and its numbers, with a name: a frozen plain object that JSON can carry.
+ * What an algorithm derives from the numbers (microseconds, the exact rate) is worked out once, here, and
+ * kept in properties that JSON does not see. `definePolicy` is the only place that validates.
+ */
+
+export interface FixedWindowPolicy extends WindowPolicy {
+  readonly algorithm: 'fixed-window'
+}
+export interface SlidingWindowLogPolicy extends WindowPolicy {
+  readonly algorithm: 'sliding-window-log'
+}
+export interface SlidingWindowCounterPolicy extends WindowPolicy {
+  readonly algorithm: 'sliding-window-counter'
+}
+export interface TokenBucketPolicy extends BucketPolicy {
+  readonly algorithm: 'token-bucket'
+  readonly refillRate: Rate
+}
+export interface LeakyBucketPolicy extends BucketPolicy {
+  readonly algorithm: 'leaky-bucket'
+  readonly leakRate: Rate
+}
+
+export type Policy =
+  | FixedWindowPolicy
+  | SlidingWindowLogPolicy
+  | SlidingWindowCounterPolicy
+  | TokenBucketPolicy
+  | LeakyBucketPolicy
+
+export type AlgorithmName = Policy['algorithm']
+
+interface WindowPolicy {
+  readonly name: string
+  readonly limit: number
+  /** Milliseconds. */
+  readonly window: number
+  /** Derived: the window in microseconds. */
+  readonly windowUs: number
+}
+
+interface BucketPolicy {
+  readonly name: string
+  readonly capacity: number
+  /** Derived: the capacity, under the name that every policy has. */
+  readonly limit: number
+  /** Derived: the rate is `n` units per `d` microseconds, reduced; a level counts one unit as `d`. */
+  readonly n: number
+  readonly d: number
+  /** Derived: the level of a full bucket, `capacity × d`. */
+  readonly full: number
+  /** Derived: the whole microseconds in which a bucket fills or drains. */
+  readonly spanUs: number
+}
+
+export interface WindowOptions {
+  /** Units per window, 1 to 1,000,000,000 (a log: to 100,000). Required. */
+  limit: number
+  /** 1 ms to 366 d: milliseconds, or `'30s'`, `'1m'`, `'2h'`, `'1d'`. Required. */
+  window: Duration
+  /** Under which its state is kept. Default: the algorithm and the numbers. */
+  name?: string
+}
+
+export interface TokenBucketOptions {
+  /** The most tokens there can be, 1 to 1,000,000,000: the largest burst. Required. */
+  capacity: number
+  /** Tokens per second, or `'100/1m'`. Required. */
+  refillRate: Rate
+  /** Under which its state is kept. Default: the algorithm and the numbers. */
+  name?: string
+}
+
+export interface LeakyBucketOptions {
+  /** The most units that fit, 1 to 1,000,000,000: the longest queue. Required. */
+  capacity: number
+  /** Units per second, or `'100/1m'`. Required. */
+  leakRate: Rate
+  /** Under which its state is kept. Default: the algorithm and the numbers. */
+  name?: string
+}
+
+/** At most `limit` units in each window, the windows aligned to the epoch. */
+export function fixedWindow(options: WindowOptions): FixedWindowPolicy {
+  return define('fixed-window', options)
+}
+
+/** At most `limit` units in any window, exactly; remembers the time of each unit. */
+export function slidingWindowLog(options: WindowOptions): SlidingWindowLogPolicy {
+  return define('sliding-window-log', options)
+}
+
+/** About `limit` units in any window, from two counts. */
+export function slidingWindowCounter(options: WindowOptions): SlidingWindowCounterPolicy {
+  return define('sliding-window-counter', options)
+}
+
+/** A burst of up to `capacity`, then `refillRate`. */
+export function tokenBucket(options: TokenBucketOptions): TokenBucketPolicy {
+  return define('token-bucket', options)
+}
+
+/** Requests leave at `leakRate`; up to `capacity` wait (`delayMs`), the rest is refused. */
+export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
+  return define('leaky-bucket', options)
+}
+
+/** A policy from plain data, such as `JSON.parse(JSON.stringify(policy))` or an entry of a file. */
+export function definePolicy(input: unknown): Policy {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw invalid(undefined, `A policy is an object such as ${EXAMPLES['fixed-window']}, got ${show(input)}.`)
+  }
+  const algorithm = (input as { algorithm?: unknown }).algorithm
+  if (typeof algorithm !== 'string' || !Object.hasOwn(FIELDS, algorithm)) {
+    throw invalid(
+      'algorithm',
+      `algorithm must be one of ${ALGORITHM_NAMES.join(', ')}, got ${show(algorithm)}.`,
+    )
+  }
+  const { algorithm: _, ...options } = input as Record<string, unknown>
+  return define(algorithm as AlgorithmName, options)
+}
+
+const FIELDS = {
+  'fixed-window': ['limit', 'window'],
+  'sliding-window-log': ['limit', 'window'],
+  'sliding-window-counter': ['limit', 'window'],
+  'token-bucket': ['capacity', 'refillRate'],
+  'leaky-bucket': ['capacity', 'leakRate'],
+} as const satisfies Record<AlgorithmName, readonly [string, string]>
+
+export const ALGORITHM_NAMES = Object.keys(FIELDS) as AlgorithmName[]
+
+const EXAMPLES: Record<AlgorithmName, string> = {
+  'fixed-window': "{ algorithm: 'fixed-window', limit: 100, window: '1m' }",
+  'sliding-window-log': "{ algorithm: 'sliding-window-log', limit: 100, window: '1m' }",
+  'sliding-window-counter': "{ algorithm: 'sliding-window-counter', limit: 100, window: '1m' }",
+  'token-bucket': "{ algorithm: 'token-bucket', capacity: 100, refillRate: '100/1m' }",
+  'leaky-bucket': "{ algorithm: 'leaky-bucket', capacity: 100, leakRate: '100/1m' }",
+}
+
+const MAX_LIMIT = 1_000_000_000
+const MAX_LOG_LIMIT = 100_000
+/** Every policy made here. */
+const defined = new WeakSet<object>()
+const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
+
+function define<P extends Policy>(algorithm: P['algorithm'], options: object): P {
+  const [sizeField, paceField] = FIELDS[algorithm]
+  if (typeof options !== 'object' || options === null) {
+    throw invalid(undefined, `${algorithm} needs options, for example ${EXAMPLES[algorithm]}.`)
+  }
+  for (const field of Object.keys(options)) {
+    if (field !== sizeField && field !== paceField && field !== 'name') {
+      throw invalid(
+        field,
+        `${algorithm} has no ${show(field)}; it takes ${sizeField}, ${paceField} and name.`,
+      )
+    }
+  }
+  const input = options as Record<string, unknown>
+  const limit = sizeOf(algorithm, sizeField, input[sizeField])
+  const pace =
+    paceField === 'window' ? windowOf(input[paceField]) : rateOf(paceField, input[paceField], limit)
+  const name = nameOf(input['name']) ?? [algorithm, limit, ...Object.values(pace.inName)].join('-')
+  const policy = { algorithm, name, [sizeField]: limit, [paceField]: pace.given }
+  for (const [property, value] of Object.entries({ limit, ...pace.derived })) {
+    if (!Object.hasOwn(policy, property)) Object.defineProperty(policy, property, { value })
+  }
+  defined.add(Object.freeze(policy))
+  return policy as unknown as P
+}
+
+/** Refuses an object that only looks like a policy: without the derived numbers, nothing would be counted. */
+export function assertPolicy(value: unknown): asserts value is Policy {
+  if (typeof value === 'object' && value !== null && defined.has(value)) return
+  throw invalid(
+    'policy',
+    `A policy is made by tokenBucket(), fixedWindow(), … or definePolicy(), got ${show(value)}.`,
+  )
+}
+
+/** What `window` or a rate comes to: as JSON shows it, as the default name tells it, as the algorithm needs it. */
+interface Pace {
+  given: number | Rate
+  inName: number[]
+  derived: Record<string, number>
+}
+
+function sizeOf(algorithm: AlgorithmName, field: string, value: unknown): number {
+  const isLog = algorithm === 'sliding-window-log'
+  const max = isLog ? MAX_LOG_LIMIT : MAX_LIMIT
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return value as number
+  const instead =
+    isLog && (value as number) > max
+      ? 'A log keeps the time of every unit; for more, use sliding-window-counter.'
+      : `Write for example ${field}: 100.`
+  throw invalid(
+    field,
+    `${field} must be a whole number from 1 to ${max.toLocaleString('en')}, got ${show(value)}. ${instead}`,
+  )
+}
+
+function windowOf(value: unknown): Pace {
+  const ms = parseDuration(value)
+  if (ms === undefined || !Number.isInteger(ms) || ms < 1 || ms > MAX_DURATION_MS) {
+    throw invalid(
+      'window',
+      `window must be 1 ms to 366 d in whole milliseconds, got ${show(value)}. Write for example '500ms', '30s', '1m', '2h' or '1d'.`,
+    )
+  }
+  return { given: ms, inName: [ms], derived: { windowUs: ms * 1000 } }
+}
+
+function rateOf(field: string, value: unknown, capacity: number): Pace {
+  const rate = parseRate(value)
+  if (rate === undefined) {
+    throw invalid(
+      field,
+      `${field} must be units per second above 0, or units per duration, got ${show(value)}. Write for example 10 or '100/1m'.`,
+    )
+  }
+  if (!fits(capacity, rate)) {
+    throw invalid(
+      field,
+      `${field} ${show(value)} cannot be counted exactly with a capacity of ${capacity}. The nearest rate that can is '${nearestFittingRate(capacity, rate)}'.`,
+    )
+  }
+  const [n, d] = [Number(rate.n), Number(rate.d)]
+  const full = capacity * d
+  return { given: value as Rate, inName: [n, d], derived: { n, d, full, spanUs: Math.floor(full / n) } }
+}
+
+function nameOf(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'string' && NAME.test(value)) return value
+  throw invalid(
+    'name',
+    `name must be 1 to 64 of a-z, 0-9, "_" and "-", beginning with a letter or digit, got ${show(value)}. Write for example 'per-user'.`,
+  )
+}
+
+function invalid(field: string | undefined, message: string): TidegateError {
+  return new TidegateError('POLICY_INVALID', message, field === undefined ? {} : { field })
+}

@@ -1,0 +1,105 @@
+import { MAX_DURATION_MS, parseDuration } from './duration.js'
+
+/** Units per second, or units per duration: `10`, `0.5`, `'100/1m'`. */
+export type Rate = number | `${number}/${string}`
+
+/** A rate as a reduced fraction: `n` units every `d` microseconds. */
+export interface ExactRate {
+  readonly n: number
+  readonly d: number
+}
+
+const US_PER_SECOND = 1_000_000n
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** The exact fraction a rate means, or undefined if it is not written as a rate. */
+export function parseRate(input: unknown): { n: bigint; d: bigint } | undefined {
+  if (typeof input === 'number') return perMicros(input, US_PER_SECOND)
+  if (typeof input !== 'string') return undefined
+  const match = /^(\d{1,15}(?:\.\d{1,15})?)\/(\d.{0,24})$/.exec(input)
+  if (!match) return undefined
+  const perMs = parseDuration(match[2])
+  if (perMs === undefined || !Number.isInteger(perMs) || perMs < 1 || perMs > MAX_DURATION_MS)
+    return undefined
+  return perMicros(Number(match[1]), BigInt(perMs) * 1000n)
+}
+
+function perMicros(units: number, micros: bigint): { n: bigint; d: bigint } | undefined {
+  if (!(units > 0 && units <= Number.MAX_SAFE_INTEGER)) return undefined
+  const [p, q] = simplestFraction(units)
+  return reduce(p, q * micros)
+}
+
+/** Whether buckets of this capacity can be counted exactly at this rate: every product stays below 2^53. */
+export function fits(capacity: number, rate: { n: bigint; d: bigint }): boolean {
+  return rate.n <= MAX_SAFE && BigInt(capacity) * rate.d <= MAX_SAFE
+}
+
+/** The nearest rate that fits this capacity, written so that it can be pasted back in. */
+export function nearestFittingRate(capacity: number, rate: { n: bigint; d: bigint }): Rate {
+  // A multiple of 1,000 microseconds can be written as whole milliseconds.
+  const largest = MAX_SAFE / BigInt(capacity)
+  const maxMs = largest / 1000n < BigInt(MAX_DURATION_MS) ? largest / 1000n : BigInt(MAX_DURATION_MS)
+  const [n, ms] = nearestFraction(rate.n * 1000n, rate.d, maxMs)
+  return `${Number(n)}/${ms}ms`
+}
+
+/**
+ * The fraction with the smallest denominator whose nearest double is `x`: 0.1 is 1/10, 100/60 is 5/3.
+ * It is what the writer meant; the double's own binary fraction (3602879701896397/2^55) is not.
+ */
+function simplestFraction(x: number): [bigint, bigint] {
+  if (Number.isInteger(x)) return [BigInt(x), 1n]
+  // x and its two neighbours as integers over one power of two; halfway to them lies the rounding interval.
+  let scale = 2n
+  let scaled = x
+  while (!Number.isInteger(scaled)) {
+    scaled *= 2
+    scale *= 2n
+  }
+  while (scaled < 2 ** 52) {
+    scaled *= 2
+    scale *= 2n
+  }
+  const twice = BigInt(scaled) * 2n
+  return simplestBetween(twice - 1n, scale, twice + 1n, scale)
+}
+
+/** The simplest fraction strictly between a/b and c/d: descend their common continued fraction. */
+function simplestBetween(a: bigint, b: bigint, c: bigint, d: bigint): [bigint, bigint] {
+  const whole = a / b
+  if ((whole + 1n) * d < c) return [whole + 1n, 1n]
+  // Both lie in [whole, whole + 1]: turn what is left upside down and go on.
+  const [p, q] = simplestBetween(d, c - whole * d, b, a - whole * b)
+  return [whole * p + q, p]
+}
+
+/** The fraction nearest to n/d among those with a denominator of at most `maxD`; never 0. */
+function nearestFraction(n: bigint, d: bigint, maxD: bigint): [bigint, bigint] {
+  let [p0, q0, p1, q1] = [0n, 1n, 1n, 0n]
+  let [a, b] = [n, d]
+  while (b > 0n) {
+    const quotient = a / b
+    if (q0 + quotient * q1 > maxD) {
+      const k = (maxD - q0) / q1
+      const semi: [bigint, bigint] = [p0 + k * p1, q0 + k * q1]
+      const best = distance(semi, n, d) < distance([p1, q1], n, d) ? semi : ([p1, q1] as [bigint, bigint])
+      return best[0] > 0n ? best : [1n, maxD]
+    }
+    ;[p0, q0, p1, q1] = [p1, q1, p0 + quotient * p1, q0 + quotient * q1]
+    ;[a, b] = [b, a - quotient * b]
+  }
+  return [p1, q1]
+}
+
+/** |p/q − n/d|, scaled so that two candidates compare as whole numbers would. */
+function distance([p, q]: [bigint, bigint], n: bigint, d: bigint): number {
+  const difference = p * d - n * q
+  return Number(difference < 0n ? -difference : difference) / Number(q)
+}
+
+function reduce(n: bigint, d: bigint): { n: bigint; d: bigint } {
+  let [a, b] = [n, d]
+  while (b > 0n) [a, b] = [b, a % b]
+  return { n: n / a, d: d / a }
+}

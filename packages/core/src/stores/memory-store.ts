@@ -1,0 +1,288 @@
+import type { Algorithm, Mode } from '../algorithms/algorithm.js'
+import { algorithmOf } from '../algorithms/all.js'
+import { EXPIRES_AT, ROW, STORE_NUMBERS } from '../algorithms/rows.js'
+import { type Clock, msToUs, systemClock } from '../clock.js'
+import type { Decision } from '../decision.js'
+import { show, TidegateError } from '../errors.js'
+import { assertKey } from '../key.js'
+import { ALGORITHM_NAMES, assertPolicy, type Policy } from '../policy.js'
+import { KeyMap } from './key-map.js'
+import { NOBODY, rowOf, Slots } from './slots.js'
+import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, TakeResult } from './store.js'
+import { assertCost, limitsOf } from './take-request.js'
+
+export interface MemoryStoreOptions {
+  /** Where the time comes from. Default: the machine's clock. */
+  clock?: Clock
+  /** The most keys it remembers, over all policies. Default: 1,000,000. */
+  maxKeys?: number
+}
+
+/**
+ * State in this process, in bounded memory and without timers: what has expired is swept up a little at a
+ * time as new keys come, and a full store lets go of the keys that matter least.
+ */
+export class MemoryStore implements SyncStore {
+  readonly #clock: Clock
+  readonly #maxKeys: number
+  #slots = new Slots()
+  readonly #spaces = new Map<string, Space>()
+  /** The same by their numbers, by which rows name them. */
+  readonly #spaceByNumber: (Space | undefined)[] = []
+  #lastSpace: Space | undefined
+  #sweptUpTo = 0
+  #closed = false
+
+  constructor(options: MemoryStoreOptions = {}) {
+    const { clock = systemClock, maxKeys = 1_000_000 } = options
+    if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_MAX_KEYS) {
+      throw new TidegateError(
+        'OPTION_INVALID',
+        `maxKeys must be a whole number from 1 to ${MAX_MAX_KEYS}, got ${show(maxKeys)}. Leave it out for 1,000,000.`,
+        { field: 'maxKeys' },
+      )
+    }
+    this.#clock = clock
+    this.#maxKeys = maxKeys
+  }
+
+  /** How many keys it remembers now. */
+  get size(): number {
+    return this.#slots.size
+  }
+
+  check({ policy, key, cost }: TakeRequest): Decision {
+    return this.#decide(policy, key, cost, this.#now(), 'take')
+  }
+
+  take(requests: readonly TakeRequest[]): TakeResult {
+    const now = this.#now()
+    const { limits, limitOfRequest } = limitsOf(requests)
+    // Look at every limit before the first is charged.
+    const looks = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, 'peek'))
+    const allowed = looks.every((look) => look.allowed)
+    const mode = allowed ? 'take' : 'repair'
+    const decisions = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, mode))
+    return {
+      allowed,
+      decisions: requests.map(({ cost }, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
+      retryAfterMs: Math.max(...decisions.map((decision) => decision.retryAfterMs)),
+      delayMs: allowed ? Math.max(...decisions.map((decision) => decision.delayMs)) : 0,
+    }
+  }
+
+  peek({ policy, key, cost }: TakeRequest): Decision {
+    return this.#decide(policy, key, cost, this.#now(), 'peek')
+  }
+
+  refund({ policy, key, timeMs, cost }: RefundRequest): number {
+    const now = this.#now()
+    const space = this.#spaceOf(policy)
+    assertKey(key)
+    assertCost(policy, cost)
+    const slot = space.slots.get(key)
+    if (slot === 0 || this.#number(slot, TAG) !== space.tag || this.#number(slot, EXPIRES_AT) <= now) return 0
+    const given = space.algorithm.refund(
+      policy,
+      this.#slots.chunk(slot),
+      rowOf(slot),
+      now,
+      msToUs(timeMs),
+      cost,
+    )
+    if (this.#number(slot, EXPIRES_AT) <= now) this.#forget(space, slot)
+    return given
+  }
+
+  reset({ policy, key }: ResetRequest): void {
+    this.#now()
+    assertPolicy(policy)
+    assertKey(key)
+    const space = this.#spaceOf(policy)
+    const slot = space.slots.get(key)
+    if (slot !== 0) this.#forget(space, slot)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#slots = new Slots()
+    this.#spaces.clear()
+    this.#spaceByNumber.length = 0
+  }
+
+  #decide(policy: Policy, key: string, cost: number, now: number, mode: Mode): Decision {
+    const space = this.#spaceOf(policy)
+    if (!(cost >= 1 && cost <= policy.limit && Number.isInteger(cost))) assertCost(policy, cost)
+    let slot = space.slots.get(key)
+    if (slot === 0 || this.#number(slot, TAG) !== space.tag) slot = this.#slotFor(space, key, slot, now, mode)
+    const rows = this.#slots.chunk(slot)
+    const row = rowOf(slot)
+    const decision = space.algorithm.decide(policy, rows, row, now, cost, mode)
+    if (!decision.allowed && mode !== 'peek') {
+      rows.numbers[row * ROW + BLOCKED_UNTIL] = now + msToUs(decision.retryAfterMs)
+    }
+    return decision
+  }
+
+  /**
+   * An untouched row for a key that has none, or whose row was written by another algorithm. Slot 0, which
+   * is nobody's, will do where nothing is written; and an untouched key is never refused.
+   */
+  #slotFor(space: Space, key: string, known: number, now: number, mode: Mode): number {
+    // A key in the table has been looked at before: only a new one needs to be.
+    if (known === 0) assertKey(key)
+    if (mode !== 'take') return 0
+    const slot = known === 0 ? this.#newSlot(space, key, now) : known
+    const { numbers, objects } = this.#slots.chunk(slot)
+    const row = rowOf(slot)
+    numbers.fill(0, row * ROW, (row + 1) * ROW)
+    numbers[row * ROW + TAG] = space.tag
+    objects[row] = undefined
+    return slot
+  }
+
+  /** The keys under this policy's name, read by this policy from now on. */
+  #spaceOf(policy: Policy): Space {
+    if (policy === this.#lastSpace?.policy) return this.#lastSpace
+    const space = this.#spaces.get(policy?.name)
+    this.#lastSpace = space !== undefined && space.policy === policy ? space : this.#adopt(policy, space)
+    return this.#lastSpace
+  }
+
+  #adopt(policy: Policy, known: Space | undefined): Space {
+    assertPolicy(policy)
+    const space = known ?? this.#newSpace(policy)
+    space.policy = policy
+    space.algorithm = algorithmOf(policy)
+    space.tag = ALGORITHM_NAMES.indexOf(policy.algorithm) + 1
+    return space
+  }
+
+  #newSpace(policy: Policy): Space {
+    const free = this.#spaceByNumber.indexOf(undefined)
+    const number = free < 0 ? this.#spaceByNumber.length : free
+    const space: Space = {
+      number,
+      policy,
+      algorithm: algorithmOf(policy),
+      tag: 0,
+      slots: new KeyMap(),
+      size: 0,
+    }
+    this.#spaceByNumber[number] = space
+    this.#spaces.set(policy.name, space)
+    return space
+  }
+
+  #newSlot(space: Space, key: string, now: number): number {
+    this.#sweep(now)
+    if (this.#slots.size >= this.#maxKeys) this.#evict(now)
+    const slot = this.#slots.add(space.number, key)
+    space.slots.add(this.#slots.chunk(slot).keys[rowOf(slot)]!, slot)
+    space.size++
+    return slot
+  }
+
+  #forget(space: Space, slot: number): void {
+    space.slots.delete(this.#slots.chunk(slot).keys[rowOf(slot)]!)
+    this.#slots.remove(slot)
+    space.size--
+  }
+
+  /** A few slots for every new key: what has expired is gone after half as many new keys as there are slots. */
+  #sweep(now: number): void {
+    for (let i = 0; i < SWEPT_PER_NEW_KEY; i++) {
+      this.#sweptUpTo = this.#sweptUpTo + 1 < this.#slots.end ? this.#sweptUpTo + 1 : 0
+      const slot = this.#sweptUpTo
+      const space = this.#ownerOf(slot)
+      if (space !== undefined && this.#number(slot, EXPIRES_AT) <= now) this.#forget(space, slot)
+    }
+  }
+
+  /**
+   * Out of a few keys at random, the one that matters least goes. A key that is being refused
+   * goes last: a blocked client must not free itself by flooding the store with other keys.
+   */
+  #evict(now: number): void {
+    let victim = this.#candidate(now)
+    for (let i = 1; i < MAX_SAMPLES; i++) {
+      if (i >= SAMPLES && !victim.isBlocked) break
+      const other = this.#candidate(now)
+      if (goesBefore(other, victim)) victim = other
+    }
+    this.#forget(victim.space, victim.slot)
+  }
+
+  #candidate(now: number): Candidate {
+    let slot: number
+    let space: Space | undefined
+    do {
+      slot = Math.floor(Math.random() * this.#slots.end)
+      space = this.#ownerOf(slot)
+    } while (space === undefined)
+    const { policy, algorithm, tag } = space
+    const readable = this.#number(slot, TAG) === tag ? slot : 0
+    const look = algorithm.decide(policy, this.#slots.chunk(readable), rowOf(readable), now, 1, 'peek')
+    const blockedUntil = this.#number(slot, BLOCKED_UNTIL)
+    return {
+      slot,
+      space,
+      isBlocked: blockedUntil > now,
+      share: 1 - look.remaining / policy.limit,
+      until: blockedUntil > now ? blockedUntil : this.#number(slot, EXPIRES_AT),
+    }
+  }
+
+  #ownerOf(slot: number): Space | undefined {
+    const owner = this.#slots.chunk(slot).owners[rowOf(slot)]!
+    return owner === NOBODY ? undefined : this.#spaceByNumber[owner]
+  }
+
+  #number(slot: number, field: number): number {
+    return this.#slots.chunk(slot).numbers[rowOf(slot) * ROW + field]!
+  }
+
+  #now(): number {
+    if (this.#closed) throw new TidegateError('STORE_FAILED', 'This memory store is closed; make a new one.')
+    return this.#clock.nowUs()
+  }
+}
+
+/** The keys of one policy name. */
+interface Space {
+  readonly number: number
+  readonly slots: KeyMap
+  size: number
+  /** The policy last seen under this name, its algorithm and that algorithm's tag. */
+  policy: Policy
+  algorithm: Algorithm<Policy, object>
+  tag: number
+}
+
+interface Candidate {
+  slot: number
+  space: Space
+  isBlocked: boolean
+  /** How much of the limit is used, 0 to 1; nothing of what has expired. */
+  share: number
+  /** When it will no longer be blocked, or no longer mean anything. */
+  until: number
+}
+
+/** Whether `a` should be let go rather than `b`. */
+function goesBefore(a: Candidate, b: Candidate): boolean {
+  if (a.isBlocked !== b.isBlocked) return b.isBlocked
+  if (!a.isBlocked && a.share !== b.share) return a.share < b.share
+  return a.until < b.until
+}
+
+/** Until when the last request that was refused would be refused again. */
+const BLOCKED_UNTIL = STORE_NUMBERS
+/** Which algorithm wrote the state. */
+const TAG = STORE_NUMBERS + 1
+
+const MAX_MAX_KEYS = 1_000_000_000
+const SWEPT_PER_NEW_KEY = 2
+/** Keys compared when one must go, and how many at most while all of them are being refused. */
+const SAMPLES = 8
+const MAX_SAMPLES = 64

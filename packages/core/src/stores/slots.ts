@@ -1,0 +1,95 @@
+import { makeRows, ROW, type Rows } from '../algorithms/rows.js'
+
+/**
+ * Rows for keys. A row's place, its slot, is a number above 0.
+ *
+ * Rows come in chunks of typed arrays: to the garbage collector a million of them are a few hundred objects,
+ * growing never copies, and one can be picked at random, which is what eviction needs. The first row of
+ * each chunk belongs to nobody and stays zeros: it is what a key without state is read from.
+ */
+export class Slots {
+  /** Rows in use. */
+  size = 0
+  /** Every slot in use is below it. */
+  end = 0
+
+  readonly #chunks: Chunk[] = []
+  #firstFree = 0
+
+  constructor() {
+    this.#grow()
+  }
+
+  /** A row for this key, with whatever was in it before. */
+  add(owner: number, key: string): number {
+    const slot = this.#free()
+    const chunk = this.chunk(slot)
+    const row = rowOf(slot)
+    chunk.keys[row] = ownCopy(key)
+    chunk.owners[row] = owner
+    this.size++
+    return slot
+  }
+
+  remove(slot: number): void {
+    const chunk = this.chunk(slot)
+    const row = rowOf(slot)
+    chunk.keys[row] = ''
+    chunk.owners[row] = NOBODY
+    chunk.objects[row] = undefined
+    chunk.numbers[row * ROW] = this.#firstFree
+    this.#firstFree = slot
+    this.size--
+  }
+
+  /** The chunk that a slot is in, at `rowOf(slot)`. Slot 0 is in the first chunk. */
+  chunk(slot: number): Chunk {
+    return this.#chunks[slot >>> CHUNK_BITS]!
+  }
+
+  #free(): number {
+    const slot = this.#firstFree
+    if (slot === 0) {
+      if (rowOf(this.end) === 0) this.#grow()
+      return this.end++
+    }
+    this.#firstFree = this.chunk(slot).numbers[rowOf(slot) * ROW]!
+    return slot
+  }
+
+  #grow(): void {
+    this.#chunks.push({
+      ...makeRows(CHUNK),
+      owners: new Int32Array(CHUNK).fill(NOBODY),
+      keys: new Array(CHUNK).fill(''),
+    })
+    this.end++
+  }
+}
+
+export interface Chunk extends Rows {
+  /** Whose row it is, or `NOBODY`. */
+  readonly owners: Int32Array
+  readonly keys: string[]
+}
+
+export const NOBODY = -1
+
+const CHUNK_BITS = 11
+const CHUNK = 1 << CHUNK_BITS
+
+export function rowOf(slot: number): number {
+  return slot & (CHUNK - 1)
+}
+
+/**
+ * The same text in memory of its own. A string cut out of a larger one (a header, a path) keeps the larger
+ * one alive, so that a table of short keys could hold on to gigabytes of requests. Shorter ones than this
+ * are copied by the engine when they are cut.
+ */
+function ownCopy(key: string): string {
+  if (key.length < 13) return key
+  const units = new Uint16Array(key.length)
+  for (let i = 0; i < key.length; i++) units[i] = key.charCodeAt(i)
+  return String.fromCharCode.apply(null, units as unknown as number[])
+}

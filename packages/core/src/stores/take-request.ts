@@ -1,0 +1,61 @@
+import { show, TidegateError } from '../errors.js'
+import { assertPolicy, type Policy } from '../policy.js'
+import type { TakeRequest } from './store.js'
+
+/** Refuses a cost that can never be right under this policy. */
+export function assertCost(policy: Policy, cost: unknown): asserts cost is number {
+  if (typeof cost !== 'number' || !Number.isInteger(cost) || cost < 1) {
+    throw new TidegateError('COST_INVALID', `The cost must be a whole number from 1 up, got ${show(cost)}.`, {
+      field: 'cost',
+    })
+  }
+  if (cost > policy.limit) {
+    throw new TidegateError(
+      'COST_ABOVE_LIMIT',
+      `A cost of ${cost} can never be allowed by "${policy.name}", whose limit is ${policy.limit}. Ask for less, or raise the limit.`,
+      { field: 'cost' },
+    )
+  }
+}
+
+/** One limit of a take: a policy and a key, with the costs of all requests that name them added up. */
+export interface Limit {
+  policy: Policy
+  key: string
+  cost: number
+}
+
+/** The limits that a take comes to, and for each request which of them is its own. */
+export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; limitOfRequest: number[] } {
+  if (!Array.isArray(requests) || requests.length === 0) {
+    throw new TidegateError('TAKE_INVALID', 'A take needs at least one request: [{ policy, key, cost }].')
+  }
+  const limits: Limit[] = []
+  const limitOfRequest: number[] = []
+  for (const { policy, key, cost } of requests) {
+    assertPolicy(policy)
+    assertCost(policy, cost)
+    let index = -1
+    for (let i = 0; i < limits.length; i++) {
+      const other = limits[i]!
+      if (other.policy.name !== policy.name) continue
+      if (other.policy !== policy && JSON.stringify(other.policy) !== JSON.stringify(policy)) {
+        throw new TidegateError(
+          'TAKE_INVALID',
+          `Two policies named "${policy.name}" with different numbers are in one take; give each a name of its own.`,
+          { field: 'policy' },
+        )
+      }
+      if (other.key === key) index = i
+    }
+    if (index < 0) {
+      limitOfRequest.push(limits.push({ policy, key, cost }) - 1)
+    } else {
+      const limit = limits[index]!
+      limit.cost += cost
+      assertCost(policy, limit.cost)
+      limitOfRequest.push(index)
+    }
+  }
+  return { limits, limitOfRequest }
+}
