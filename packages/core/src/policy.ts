@@ -167,7 +167,7 @@ function define<P extends Policy>(algorithm: P['algorithm'], options: object): P
   const limit = sizeOf(algorithm, sizeField, input[sizeField])
   const pace =
     paceField === 'window' ? windowOf(input[paceField]) : rateOf(paceField, input[paceField], limit)
-  const name = nameOf(input['name']) ?? [algorithm, limit, ...Object.values(pace.inName)].join('-')
+  const name = nameOf(input.name) ?? [algorithm, limit, ...Object.values(pace.inName)].join('-')
   const policy = { algorithm, name, [sizeField]: limit, [paceField]: pace.given }
   for (const [property, value] of Object.entries({ limit, ...pace.derived })) {
     if (!Object.hasOwn(policy, property)) Object.defineProperty(policy, property, { value })

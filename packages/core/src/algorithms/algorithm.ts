@@ -22,7 +22,7 @@ import type { Rows } from './rows.js'
  * keep counting down, and the waits say so.
  */
 export interface Algorithm<P extends Policy, S> {
-  /** Decides a cost of 1 to the limit. A row whose `EXPIRES_AT` is not after `now` is an untouched key's. */
+  /** Decides a cost of 1 to the limit. A row of zeros without an object is an untouched key's. */
   decide(policy: P, rows: Rows, row: number, now: number, cost: number, mode: Mode): Decision
   /** Gives back up to `cost` units that were taken at `decidedAt`, if that moment still counts; says how many. */
   refund(policy: P, rows: Rows, row: number, now: number, decidedAt: number, cost: number): number

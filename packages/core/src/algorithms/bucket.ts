@@ -7,7 +7,7 @@ import { ROW, type Rows } from './rows.js'
  * changes by n every microsecond: whole numbers, and no fraction is ever lost.
  */
 
-/** A level, counted in units of 1 ÷ `unit`, as it was at `time`. */
+/** A level, counted in units of 1 ÷ `unit`, as it was at `time`. All zeros: untouched. */
 export interface BucketState {
   level: number
   unit: number

@@ -2,14 +2,17 @@ import type { Decision } from '../decision.js'
 import type { Policy } from '../policy.js'
 import type { Mode } from './algorithm.js'
 import { algorithmOf } from './all.js'
-import { EXPIRES_AT, makeRows } from './rows.js'
+import { EXPIRES_AT, makeRows, type Rows } from './rows.js'
 
 /*
  * The algorithms as pure functions of (policy, state, now, cost), for tests, simulations and whoever wants
  * to look inside. Times are whole microseconds. The memory store calls the algorithms themselves.
  */
 
-/** What an algorithm keeps for one key, and until when it means anything. Undefined for an untouched key. */
+/**
+ * What an algorithm keeps for one key, and when a store may let go of it. To keep it longer changes nothing
+ * as long as the policy keeps its numbers. Undefined for an untouched key.
+ */
 export interface KeyState {
   readonly state: object
   readonly expiresAt: number
@@ -22,7 +25,7 @@ export function decide(
   cost: number,
   mode: Mode = 'take',
 ): { decision: Decision; state: KeyState | undefined } {
-  return onOwnRow(policy, known, now, (rows) => ({
+  return onOwnRow(policy, known, (rows) => ({
     decision: algorithmOf(policy).decide(policy, rows, 0, now, cost, mode),
   }))
 }
@@ -35,8 +38,9 @@ export function refund(
   decidedAt: number,
   cost: number,
 ): { given: number; state: KeyState | undefined } {
-  return onOwnRow(policy, known, now, (rows) => ({
-    given: known === undefined ? 0 : algorithmOf(policy).refund(policy, rows, 0, now, decidedAt, cost),
+  if (known === undefined) return { given: 0, state: undefined }
+  return onOwnRow(policy, known, (rows) => ({
+    given: algorithmOf(policy).refund(policy, rows, 0, now, decidedAt, cost),
   }))
 }
 
@@ -44,17 +48,15 @@ export function refund(
 function onOwnRow<T extends object>(
   policy: Policy,
   known: KeyState | undefined,
-  now: number,
-  step: (rows: ReturnType<typeof makeRows>) => T,
+  step: (rows: Rows) => T,
 ): T & { state: KeyState | undefined } {
   const algorithm = algorithmOf(policy)
   const rows = makeRows(1)
-  const live = known !== undefined && known.expiresAt > now ? known : undefined
-  if (live !== undefined) {
-    algorithm.save(live.state, rows, 0)
-    rows.numbers[EXPIRES_AT] = live.expiresAt
+  if (known !== undefined) {
+    algorithm.save(known.state, rows, 0)
+    rows.numbers[EXPIRES_AT] = known.expiresAt
   }
   const result = step(rows)
   const expiresAt = rows.numbers[EXPIRES_AT]!
-  return { ...result, state: expiresAt > now ? { state: algorithm.load(rows, 0), expiresAt } : undefined }
+  return { ...result, state: expiresAt > 0 ? { state: algorithm.load(rows, 0), expiresAt } : undefined }
 }

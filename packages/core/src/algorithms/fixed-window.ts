@@ -3,7 +3,7 @@ import type { FixedWindowPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
 import { EXPIRES_AT, ROW } from './rows.js'
 
-/** A count, and the window it was counted in: `[start, start + length)`. */
+/** A count, and the window it was counted in: `[start, start + length)`. All zeros: untouched. */
 export interface FixedWindowState {
   start: number
   length: number
@@ -18,10 +18,9 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
   decide(policy, { numbers }, row, now, cost, mode): Decision {
     const { limit, windowUs } = policy
     const state = row * ROW
-    const isLive = numbers[state + EXPIRES_AT]! > now
-    let start = isLive ? numbers[state + START]! : 0
-    let length = isLive ? numbers[state + LENGTH]! : 0
-    let count = isLive ? numbers[state + COUNT]! : 0
+    let start = numbers[state + START]!
+    let length = numbers[state + LENGTH]!
+    let count = numbers[state + COUNT]!
 
     const at = asOf(start, now, windowUs)
     const moved = start > at

@@ -20,15 +20,12 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
   decide(policy, { numbers }, row, now, cost, mode): Decision {
     const { d, full } = policy
     const state = row * ROW
-    const isLive = numbers[state + EXPIRES_AT]! > now
-    const time = isLive ? numbers[state + TIME]! : now
+    const time = numbers[state + TIME]!
 
     const at = asOf(time, now, policy.spanUs)
     const moved = time > at
 
-    let level = isLive
-      ? levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, moved ? 0 : at - time)
-      : 0
+    let level = levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, moved ? 0 : at - time)
 
     const room = Math.floor((full - level) / d)
     const allowed = cost <= room
@@ -73,6 +70,7 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
 /** A level after `passed` microseconds of draining; never below empty. */
 function levelAfter(policy: LeakyBucketPolicy, stored: number, unit: number, passed: number): number {
   const { n, d, full } = policy
+  if (unit === 0) return 0
   const level = unit === d ? Math.min(stored, full) : convert(policy, stored, unit, mulDivCeil)
   return Math.max(0, level - passed * n)
 }

@@ -5,7 +5,7 @@ import { mulDivCeil, mulDivFloor } from './exact.js'
 import { windowStart } from './fixed-window.js'
 import { EXPIRES_AT, ROW } from './rows.js'
 
-/** The count of the window `[start, start + length)`, and of the one before it. */
+/** The count of the window `[start, start + length)`, and of the one before it. All zeros: untouched. */
 export interface SlidingWindowCounterState {
   start: number
   length: number

@@ -26,8 +26,7 @@ const EMPTY: Log = { buffer: { runs: new Float64Array(0), end: 0 }, head: 0, tai
 export const slidingWindowLogAlgorithm: Algorithm<SlidingWindowLogPolicy, Log> = {
   decide(policy, rows, row, now, cost, mode): Decision {
     const { limit, windowUs } = policy
-    const isLive = rows.numbers[row * ROW + EXPIRES_AT]! > now
-    let log = isLive ? logIn(rows, row) : EMPTY
+    let log = logIn(rows, row)
 
     const newest = newestTime(log)
     const at = asOf(newest, now, windowUs)

@@ -20,15 +20,12 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
   decide(policy, { numbers }, row, now, cost, mode): Decision {
     const { d, full } = policy
     const state = row * ROW
-    const isLive = numbers[state + EXPIRES_AT]! > now
-    const time = isLive ? numbers[state + TIME]! : now
+    const time = numbers[state + TIME]!
 
     const at = asOf(time, now, policy.spanUs)
     const moved = time > at
 
-    let level = isLive
-      ? levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, moved ? 0 : at - time)
-      : full
+    let level = levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, moved ? 0 : at - time)
 
     const room = Math.floor(level / d)
     const allowed = cost <= room
@@ -72,6 +69,7 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
 /** A level after `passed` microseconds of refilling; never above full. */
 function levelAfter(policy: TokenBucketPolicy, stored: number, unit: number, passed: number): number {
   const { n, d, full } = policy
+  if (unit === 0) return full
   const level = unit === d ? Math.min(stored, full) : convert(policy, stored, unit, mulDivFloor)
   return Math.min(full, level + passed * n)
 }

@@ -31,7 +31,7 @@ export class KeyMap {
   }
 
   delete(key: string): void {
-    if (!this.#first.delete(key)) this.#shards?.[this.#hash(key)]!.delete(key)
+    if (!this.#first.delete(key)) this.#shards?.[this.#hash(key)]?.delete(key)
   }
 
   #hash(key: string): number {

@@ -81,7 +81,7 @@ export class MemoryStore implements SyncStore {
     assertKey(key)
     assertCost(policy, cost)
     const slot = space.slots.get(key)
-    if (slot === 0 || this.#number(slot, TAG) !== space.tag || this.#number(slot, EXPIRES_AT) <= now) return 0
+    if (slot === 0 || !this.#isLive(slot, space, now)) return 0
     const given = space.algorithm.refund(
       policy,
       this.#slots.chunk(slot),
@@ -114,7 +114,7 @@ export class MemoryStore implements SyncStore {
     const space = this.#spaceOf(policy)
     if (!(cost >= 1 && cost <= policy.limit && Number.isInteger(cost))) assertCost(policy, cost)
     let slot = space.slots.get(key)
-    if (slot === 0 || this.#number(slot, TAG) !== space.tag) slot = this.#slotFor(space, key, slot, now, mode)
+    if (slot === 0 || !this.#isLive(slot, space, now)) slot = this.#slotFor(space, key, slot, now, mode)
     const rows = this.#slots.chunk(slot)
     const row = rowOf(slot)
     const decision = space.algorithm.decide(policy, rows, row, now, cost, mode)
@@ -125,8 +125,8 @@ export class MemoryStore implements SyncStore {
   }
 
   /**
-   * An untouched row for a key that has none, or whose row was written by another algorithm. Slot 0, which
-   * is nobody's, will do where nothing is written; and an untouched key is never refused.
+   * An untouched row for a key that has none, or whose row has expired or is another algorithm's. Slot 0,
+   * which is nobody's, will do where nothing is written; and an untouched key is never refused.
    */
   #slotFor(space: Space, key: string, known: number, now: number, mode: Mode): number {
     // A key in the table has been looked at before: only a new one needs to be.
@@ -143,10 +143,12 @@ export class MemoryStore implements SyncStore {
 
   /** The keys under this policy's name, read by this policy from now on. */
   #spaceOf(policy: Policy): Space {
-    if (policy === this.#lastSpace?.policy) return this.#lastSpace
-    const space = this.#spaces.get(policy?.name)
-    this.#lastSpace = space !== undefined && space.policy === policy ? space : this.#adopt(policy, space)
-    return this.#lastSpace
+    const last = this.#lastSpace
+    if (last !== undefined && last.policy === policy) return last
+    const known = this.#spaces.get(policy?.name)
+    const space = known !== undefined && known.policy === policy ? known : this.#adopt(policy, known)
+    this.#lastSpace = space
+    return space
   }
 
   #adopt(policy: Policy, known: Space | undefined): Space {
@@ -220,8 +222,8 @@ export class MemoryStore implements SyncStore {
       slot = Math.floor(Math.random() * this.#slots.end)
       space = this.#ownerOf(slot)
     } while (space === undefined)
-    const { policy, algorithm, tag } = space
-    const readable = this.#number(slot, TAG) === tag ? slot : 0
+    const { policy, algorithm } = space
+    const readable = this.#isLive(slot, space, now) ? slot : 0
     const look = algorithm.decide(policy, this.#slots.chunk(readable), rowOf(readable), now, 1, 'peek')
     const blockedUntil = this.#number(slot, BLOCKED_UNTIL)
     return {
@@ -236,6 +238,13 @@ export class MemoryStore implements SyncStore {
   #ownerOf(slot: number): Space | undefined {
     const owner = this.#slots.chunk(slot).owners[rowOf(slot)]!
     return owner === NOBODY ? undefined : this.#spaceByNumber[owner]
+  }
+
+  /** Whether what is in the slot still means anything, and is of the algorithm that is in force. */
+  #isLive(slot: number, space: Space, now: number): boolean {
+    const { numbers } = this.#slots.chunk(slot)
+    const row = rowOf(slot) * ROW
+    return numbers[row + EXPIRES_AT]! > now && numbers[row + TAG] === space.tag
   }
 
   #number(slot: number, field: number): number {

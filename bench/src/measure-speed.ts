@@ -1,0 +1,60 @@
+import type { Subject } from './contenders.js'
+import { makeKeys, makeOrder } from './keys.js'
+import { median } from './median.js'
+import type { SpeedScenario } from './scenarios.js'
+import { setUp } from './set-up.js'
+
+/** Nanoseconds per check, the best and the median of the batches. */
+export async function measureSpeed(
+  subject: Subject,
+  { keys: count, checks, callers, batch, passes }: SpeedScenario,
+): Promise<{ bestNs: number; medianNs: number }> {
+  const keys = makeKeys(count)
+  const order = makeOrder(count, checks)
+  await setUp(subject, keys, order)
+
+  const run = callers === 0 ? plainly : awaited
+  // The set-up has warmed up the check, this the loop around it.
+  await run(subject, keys, order.subarray(0, batch), callers)
+  globalThis.gc?.()
+  const batches: number[] = []
+  for (let pass = 0; pass < passes; pass++) {
+    for (let start = 0; start < checks; start += batch) {
+      batches.push(await run(subject, keys, order.subarray(start, start + batch), callers))
+    }
+  }
+  return { bestNs: Math.min(...batches), medianNs: median(batches) }
+}
+
+async function awaited(
+  subject: Subject,
+  keys: readonly string[],
+  order: Int32Array,
+  callers: number,
+): Promise<number> {
+  let next = 0
+  let allowed = 0
+  async function call(): Promise<void> {
+    while (next < order.length) {
+      const answer = await subject.check(keys[order[next++]!]!)
+      if (subject.isAllowed(answer)) allowed++
+    }
+  }
+  const start = performance.now()
+  await Promise.all(Array.from({ length: callers }, call))
+  return perCheck(performance.now() - start, order.length, allowed)
+}
+
+function plainly(subject: Subject, keys: readonly string[], order: Int32Array): number {
+  let allowed = 0
+  const start = performance.now()
+  for (let i = 0; i < order.length; i++) {
+    if (subject.isAllowed(subject.check(keys[order[i]!]!))) allowed++
+  }
+  return perCheck(performance.now() - start, order.length, allowed)
+}
+
+function perCheck(ms: number, asked: number, allowed: number): number {
+  if (allowed !== asked) throw new Error(`${asked} checks were timed, but ${allowed} were allowed.`)
+  return (ms * 1e6) / asked
+}

@@ -1,0 +1,146 @@
+import type { ContenderName } from './contenders.js'
+
+/*
+ * The one table of what is measured. A scenario is measured for each of its contenders, every time in a
+ * process of its own; what it should come to is in `core-targets.ts`.
+ */
+
+export type Scenario = SpeedScenario | PauseScenario | MemoryScenario | LogScenario
+
+interface Measured {
+  title: string
+  /** How often, at most, each contender is measured. What noise cannot change needs one round. */
+  rounds: number
+}
+
+/** Nanoseconds per check over keys in random order, the store holding all of them. */
+export interface SpeedScenario extends Measured {
+  measure: 'speed'
+  contenders: readonly ContenderName[]
+  /** Against whom, and in which scenario they were measured: peers with promises have only one. */
+  comparedWith: readonly { scenario: string; contender: ContenderName }[]
+  keys: number
+  /** Async loops that share the order; 0 is a plain loop without await. */
+  callers: number
+  /** The length of the order, a multiple of `keys`: every key comes equally often. */
+  checks: number
+  /** Checks per timed batch, and how often the whole order is gone through. */
+  batch: number
+  passes: number
+}
+
+/** The longest single check while `keys` come into an empty store, and while as many others follow them. */
+export interface PauseScenario extends Measured {
+  measure: 'pauses'
+  contenders: readonly ContenderName[]
+  keys: number
+}
+
+/** Bytes per key beyond the key's own text. */
+export interface MemoryScenario extends Measured {
+  measure: 'memory'
+  contenders: readonly ContenderName[]
+  keys: number
+  keyShape: KeyShape
+}
+
+/** Nanoseconds per check of one key's full log. Its contenders are limits. */
+export interface LogScenario extends Measured {
+  measure: 'log'
+  contenders: readonly string[]
+  /** `steady`: a unit leaves as another comes. `refused`: nothing leaves, all is refused. */
+  mode: 'steady' | 'refused'
+  batch: number
+  batches: number
+}
+
+/** `short`: 6 to 12 characters, such as `user:123456`. `long`: 32. */
+export type KeyShape = 'short' | 'long'
+
+const PEERS = ['RateLimiterMemory', 'express MemoryStore'] as const
+export const FAST_ALGORITHMS = ['token bucket', 'fixed window', 'sliding counter'] as const
+export const ALGORITHMS = [...FAST_ALGORITHMS, 'leaky bucket'] as const
+
+const TEN_THOUSAND_KEYS = {
+  measure: 'speed',
+  rounds: 5,
+  comparedWith: PEERS.map((contender) => ({ scenario: '10k-awaited', contender })),
+  keys: 10_000,
+  checks: 500_000,
+  batch: 250_000,
+  passes: 5,
+} as const
+
+const FULL_LOG = {
+  measure: 'log',
+  rounds: 3,
+  contenders: ['100', '100000'],
+  batch: 500_000,
+  batches: 4,
+} as const
+
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  '10k-awaited': {
+    ...TEN_THOUSAND_KEYS,
+    title: '10,000 keys in random order, 256 callers that await each check',
+    contenders: [...FAST_ALGORITHMS, ...PEERS, 'bare Map'],
+    callers: 256,
+  },
+  '10k-plain': {
+    ...TEN_THOUSAND_KEYS,
+    title: '10,000 keys in random order, plain values (peers: awaited, they have nothing else)',
+    contenders: [...FAST_ALGORITHMS, 'bare Map'],
+    callers: 0,
+  },
+  '1m-plain': {
+    measure: 'speed',
+    rounds: 3,
+    title: '1,000,000 keys in random order, plain values',
+    contenders: [...FAST_ALGORITHMS, 'bare Map'],
+    comparedWith: [{ scenario: '1m-plain', contender: 'bare Map' }],
+    keys: 1_000_000,
+    callers: 0,
+    checks: 1_000_000,
+    batch: 250_000,
+    passes: 2,
+  },
+  pauses: {
+    measure: 'pauses',
+    rounds: 3,
+    title: 'The longest single check, from 0 to 1,000,000 keys and through 1,000,000 evictions',
+    contenders: [...ALGORITHMS, 'bare Map', 'nothing'],
+    keys: 1_000_000,
+  },
+  'memory-short': {
+    measure: 'memory',
+    rounds: 1,
+    title: 'Memory per key beyond its text, 1,000,000 keys of 6 to 11 characters',
+    contenders: ALGORITHMS,
+    keys: 1_000_000,
+    keyShape: 'short',
+  },
+  'memory-long': {
+    measure: 'memory',
+    rounds: 1,
+    title: 'Memory per key beyond its text, 1,000,000 keys of 32 characters',
+    contenders: ALGORITHMS,
+    keys: 1_000_000,
+    keyShape: 'long',
+  },
+  'log-steady': {
+    ...FULL_LOG,
+    title: 'Sliding log by its limit: full, one unit leaves per check',
+    mode: 'steady',
+  },
+  'log-refused': {
+    ...FULL_LOG,
+    title: 'Sliding log by its limit: full, every check refused',
+    mode: 'refused',
+  },
+}
+
+export function scenarioNamed(name: string): Scenario {
+  const scenario = SCENARIOS[name]
+  if (scenario === undefined) throw new Error(`There is no scenario "${name}".`)
+  return scenario
+}

@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { holds } from '../../test/kept-seeds.js'
+import { Oracle, type OracleNumbers } from '../../test/oracle.js'
+import { msToUs } from '../clock.js'
+import type { Decision } from '../decision.js'
+import { ALGORITHM_NAMES, type AlgorithmName, definePolicy, type Policy } from '../policy.js'
+import { decide, type KeyState, refund } from './decide.js'
+
+interface Numbers {
+  policy: Policy
+  oracle: OracleNumbers
+  /** A window, or the time in which a bucket fills: what moves of the clock are measured in. */
+  span: number
+}
+
+/** Limits small and huge, windows short and long, rates that do not divide evenly. */
+function numbersOf(algorithm: AlgorithmName): fc.Arbitrary<Numbers> {
+  const isLog = algorithm === 'sliding-window-log'
+  const limits = fc.oneof(
+    fc.integer({ min: 1, max: 12 }),
+    fc.integer({ min: 1, max: 1000 }),
+    fc.integer({ min: 1, max: isLog ? 100_000 : 1_000_000_000 }),
+  )
+  if (!algorithm.endsWith('bucket')) {
+    const windows = fc.oneof(
+      fc.integer({ min: 1, max: 5 }),
+      fc.constantFrom(1000, 60_000, 86_400_000, 366 * 86_400_000),
+      fc.integer({ min: 1, max: 366 * 86_400_000 }),
+    )
+    return fc.record({ limit: limits, window: windows }).map(({ limit, window }) => ({
+      policy: definePolicy({ algorithm, limit, window }),
+      oracle: { algorithm, limit: BigInt(limit), window: BigInt(window) * 1000n, units: 1n, per: 1n },
+      span: window * 1000,
+    }))
+  }
+  const rateField = algorithm === 'token-bucket' ? 'refillRate' : 'leakRate'
+  return fc
+    .record({
+      limit: limits,
+      units: fc.integer({ min: 1, max: 100_000 }),
+      perMs: fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.constantFrom(60_000, 3_600_000, 86_400_000)),
+    })
+    .filter(({ limit, perMs }) => limit * perMs * 1000 <= Number.MAX_SAFE_INTEGER)
+    .map(({ limit, units, perMs }) => ({
+      policy: definePolicy({ algorithm, capacity: limit, [rateField]: `${units}/${perMs}ms` }),
+      oracle: {
+        algorithm,
+        limit: BigInt(limit),
+        window: 1n,
+        units: BigInt(units),
+        per: BigInt(perMs) * 1000n,
+      },
+      span: Math.max(1, Math.floor((limit * perMs * 1000) / units)),
+    }))
+}
+
+interface Step {
+  /** How far the clock moves first: microseconds, shares of a span, or to the edge of one. */
+  move: { by: 'us' | 'span' | 'edge'; amount: number }
+  /** A share of the limit; 0 is a cost of 1. */
+  cost: number
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  move: fc.oneof(
+    fc.record({ by: fc.constant('us' as const), amount: fc.integer({ min: 0, max: 3 }) }),
+    fc.record({ by: fc.constant('span' as const), amount: fc.double({ min: 0, max: 2.5, noNaN: true }) }),
+    fc.record({ by: fc.constant('edge' as const), amount: fc.integer({ min: -1, max: 1 }) }),
+  ),
+  cost: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true })),
+})
+
+const EPOCH = 1_800_000_000_000_000
+
+function moved(now: number, { by, amount }: Step['move'], span: number): number {
+  if (by === 'us') return now + amount
+  if (by === 'span') return now + Math.floor(span * amount)
+  return now + span - (now % span) + amount
+}
+
+const costOf = (policy: Policy, share: number) => Math.max(1, Math.floor(policy.limit * share))
+
+function asOracle(decision: Decision) {
+  return {
+    allowed: decision.allowed,
+    remaining: BigInt(decision.remaining),
+    retryAfter: BigInt(msToUs(decision.retryAfterMs)),
+    resetAfter: BigInt(msToUs(decision.resetAfterMs)),
+    delay: BigInt(msToUs(decision.delayMs)),
+  }
+}
+
+describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
+  const steps = fc.array(step, { minLength: 1, maxLength: 25 })
+
+  it('decides every trace as the oracle does, in every field', () => {
+    holds(
+      `oracle-${algorithm}`,
+      fc.tuple(numbersOf(algorithm), steps),
+      ([{ policy, oracle, span }, trace]) => {
+        const reference = new Oracle(oracle)
+        let known: KeyState | undefined
+        let now = EPOCH
+        for (const { move, cost: share } of trace) {
+          now = moved(now, move, span)
+          const cost = costOf(policy, share)
+          const outcome = decide(policy, known, now, cost)
+          known = outcome.state
+          expect(asOracle(outcome.decision)).toStrictEqual(reference.check(BigInt(now), BigInt(cost)))
+        }
+      },
+    )
+  })
+
+  it('decides as the oracle does when the clock steps back, a little or far', () => {
+    const back = fc.record({
+      step,
+      back: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 4, noNaN: true })),
+    })
+    const traces = fc.array(back, { minLength: 2, maxLength: 20 })
+    holds(
+      `clock-${algorithm}`,
+      fc.tuple(numbersOf(algorithm), traces),
+      ([{ policy, oracle, span }, trace]) => {
+        const reference = new Oracle(oracle)
+        let known: KeyState | undefined
+        // Far enough from 0 that four steps back of the longest span do not reach it.
+        let now = EPOCH
+        for (const { step: forward, back: share } of trace) {
+          now = Math.max(span, moved(now, forward.move, span) - Math.floor(span * share))
+          const cost = costOf(policy, forward.cost)
+          const outcome = decide(policy, known, now, cost)
+          known = outcome.state
+          expect(asOracle(outcome.decision)).toStrictEqual(reference.check(BigInt(now), BigInt(cost)))
+        }
+      },
+    )
+  })
+
+  it('refunds as the oracle does', () => {
+    const refunding = fc.record({
+      step,
+      ofStep: fc.nat(20),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+      refund: fc.boolean(),
+    })
+    const traces = fc.array(refunding, { minLength: 2, maxLength: 20 })
+    holds(
+      `refund-${algorithm}`,
+      fc.tuple(numbersOf(algorithm), traces),
+      ([{ policy, oracle, span }, trace]) => {
+        const reference = new Oracle(oracle)
+        const taken: { at: number; left: number }[] = []
+        let known: KeyState | undefined
+        let now = EPOCH
+        for (const entry of trace) {
+          now = moved(now, entry.step.move, span)
+          const of = taken[entry.ofStep % Math.max(1, taken.length)]
+          if (entry.refund && of !== undefined && of.left > 0) {
+            const cost = Math.max(1, Math.floor(of.left * entry.share))
+            of.left -= cost
+            known = refund(policy, known, now, of.at, cost).state
+            reference.refund(BigInt(now), BigInt(of.at), BigInt(cost))
+          }
+          const cost = costOf(policy, entry.step.cost)
+          const outcome = decide(policy, known, now, cost)
+          known = outcome.state
+          if (outcome.decision.allowed) taken.push({ at: now, left: cost })
+          expect(asOracle(outcome.decision)).toStrictEqual(reference.check(BigInt(now), BigInt(cost)))
+        }
+      },
+    )
+  })
+})

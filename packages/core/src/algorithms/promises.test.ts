@@ -1,0 +1,220 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { holds } from '../../test/kept-seeds.js'
+import { ManualClock, msToUs } from '../clock.js'
+import type { Decision } from '../decision.js'
+import { ALGORITHM_NAMES, type AlgorithmName, type Policy } from '../policy.js'
+import { randomTrace, type TraceOptions, type TraceStep } from '../testing/trace.js'
+import { decide, type KeyState, refund } from './decide.js'
+import type { Log } from './sliding-window-log.js'
+
+// What a decision promises, held on traces with everything in them: clocks that step back, numbers that
+// change while keys live, refunds, resets.
+
+/** Walks one key through a trace, and hands every check to `look` before and after it is made. */
+function walk(
+  algorithm: AlgorithmName,
+  seed: number,
+  options: Omit<TraceOptions, 'length'>,
+  look: (at: {
+    policy: Policy
+    now: number
+    cost: number
+    before: KeyState | undefined
+    decision: Decision
+    after: KeyState | undefined
+  }) => void,
+): void {
+  let known: KeyState | undefined
+  const taken = new Map<number, { timeUs: number; left: number }>()
+  for (const [i, step] of randomTrace(seed, algorithm, { length: 60, ...options }).steps.entries()) {
+    const now = msToUs(step.timeMs)
+    if (step.do === 'reset') known = i % 3 === 0 ? undefined : known
+    if (step.do === 'refund') known = giveBack(step, known, now, taken)
+    if (step.do !== 'check') continue
+    const { decision, state } = decide(step.policy, known, now, step.cost)
+    look({ policy: step.policy, now, cost: step.cost, before: known, decision, after: state })
+    known = state
+    if (decision.allowed) taken.set(i, { timeUs: now, left: step.cost })
+  }
+}
+
+/** A state in a form that can be compared: a log as its units, whatever buffer they are in. */
+function plain(known: KeyState | undefined): unknown {
+  if (known === undefined || !('buffer' in known.state)) return structuredClone(known)
+  const { buffer, head, tail, total, shift } = known.state as Log
+  const runs = Array.from({ length: tail - head }, (_, i) => {
+    const before = (run: number) => (run === tail ? total : buffer.runs[2 * run + 1]!)
+    return { time: buffer.runs[2 * (head + i)]! + shift, units: before(head + i + 1) - before(head + i) }
+  })
+  return { runs, expiresAt: known.expiresAt }
+}
+
+function giveBack(
+  step: TraceStep & { do: 'refund' },
+  known: KeyState | undefined,
+  now: number,
+  taken: Map<number, { timeUs: number; left: number }>,
+): KeyState | undefined {
+  const of = taken.get(step.ofStep)
+  if (of === undefined || of.left === 0) return known
+  const cost = Math.min(step.cost, of.left)
+  of.left -= cost
+  return refund(step.policy, known, now, of.timeUs, cost).state
+}
+
+const EVERYTHING = { clockStepsBack: true, numbersChange: true }
+
+describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
+  const seeds = fc.integer({ min: 0, max: 2 ** 31 })
+
+  it('refuses until retryAfterMs, then allows', () => {
+    holds(`retry-${algorithm}`, seeds, (seed) => {
+      walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, decision, after }) => {
+        if (decision.allowed) return expect(decision.retryAfterMs).toBe(0)
+        const retry = msToUs(decision.retryAfterMs)
+        expect(retry).toBeGreaterThan(0)
+        const allowedAfter = (us: number) => decide(policy, after, now + us, cost, 'peek').decision.allowed
+        expect([allowedAfter(retry - 1), allowedAfter(retry)]).toStrictEqual([false, true])
+      })
+    })
+  })
+
+  it('has exactly the remaining it says, and the full limit exactly after resetAfterMs', () => {
+    holds(`remaining-${algorithm}`, seeds, (seed) => {
+      walk(algorithm, seed, EVERYTHING, ({ policy, now, decision, after }) => {
+        const allows = (us: number, cost: number) =>
+          decide(policy, after, now + us, cost, 'peek').decision.allowed
+        const { remaining, limit } = decision
+        if (remaining > 0) expect(allows(0, remaining)).toBe(true)
+        if (remaining < limit) expect(allows(0, remaining + 1)).toBe(false)
+        const reset = msToUs(decision.resetAfterMs)
+        expect(allows(reset, limit)).toBe(true)
+        if (reset > 0) expect(allows(reset - 1, limit)).toBe(false)
+      })
+    })
+  })
+
+  it('answers a peek as it would answer the check, and changes nothing', () => {
+    holds(`peek-${algorithm}`, seeds, (seed) => {
+      walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision }) => {
+        const peek = decide(policy, before, now, cost, 'peek')
+        expect(plain(peek.state)).toStrictEqual(plain(before))
+        const { allowed, retryAfterMs, delayMs, timeMs } = peek.decision
+        expect({ allowed, retryAfterMs, delayMs, timeMs }).toStrictEqual({
+          allowed: decision.allowed,
+          retryAfterMs: decision.retryAfterMs,
+          delayMs: decision.delayMs,
+          timeMs: decision.timeMs,
+        })
+        expect(peek.decision.remaining - decision.remaining).toBe(decision.allowed ? cost : 0)
+      })
+    })
+  })
+
+  it('is pure: the same arguments give the same answer, and are left as they were', () => {
+    holds(`pure-${algorithm}`, seeds, (seed) => {
+      walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision, after }) => {
+        const copy = plain(before)
+        const again = decide(policy, before, now, cost)
+        expect([again.decision, plain(again.state)]).toStrictEqual([decision, plain(after)])
+        expect(plain(before)).toStrictEqual(copy)
+      })
+    })
+  })
+
+  it('after a check and its immediate refund, the future is as if neither had come', () => {
+    holds(`undo-${algorithm}`, seeds, (seed) => {
+      walk(algorithm, seed, {}, ({ policy, now, cost, before, decision, after }) => {
+        if (!decision.allowed) return
+        const undone = refund(policy, after, now, now, cost)
+        expect(undone.given).toBe(cost)
+        for (const later of [0, 1, 500, 999_999, 60_000_000]) {
+          const future = (known: KeyState | undefined) =>
+            decide(policy, known, now + later, cost, 'peek').decision
+          expect(future(undone.state)).toStrictEqual(future(before))
+        }
+      })
+    })
+  })
+})
+
+describe('no interval admits more than it may, net of refunds', () => {
+  /** One policy, forward time: everything that was admitted, with its time, less what was given back. */
+  function admitted(algorithm: AlgorithmName, seed: number) {
+    const policy = randomTrace(seed, algorithm, { length: 1 }).steps[0]!.policy
+    const events: { time: number; units: number }[] = []
+    const taken = new Map<number, { timeUs: number; left: number }>()
+    let known: KeyState | undefined
+    const clock = new ManualClock()
+    for (const [i, step] of randomTrace(seed, algorithm, { length: 120 }).steps.entries()) {
+      clock.set(step.timeMs)
+      const now = clock.nowUs()
+      if (step.do === 'refund') {
+        const of = taken.get(step.ofStep)
+        if (of === undefined || of.left === 0) continue
+        const cost = Math.min(step.cost, of.left, policy.limit)
+        of.left -= cost
+        const { given, state } = refund(policy, known, now, of.timeUs, cost)
+        known = state
+        // In a window, what is given back was never taken; a bucket gets it back at this moment.
+        const time = algorithm.endsWith('bucket') ? now : of.timeUs
+        events.push({ time, units: -given })
+      } else if (step.do === 'check') {
+        const cost = Math.min(step.cost, policy.limit)
+        const { decision, state } = decide(policy, known, now, cost)
+        known = state
+        if (!decision.allowed) continue
+        taken.set(i, { timeUs: now, left: cost })
+        events.push({ time: now, units: cost })
+      }
+    }
+    return { policy, events: events.sort((a, b) => a.time - b.time) }
+  }
+
+  const seeds = fc.integer({ min: 0, max: 2 ** 31 })
+
+  it('fixed window: the limit in each aligned window', () => {
+    holds('bound-fixed-window', seeds, (seed) => {
+      const { policy, events } = admitted('fixed-window', seed)
+      const windowUs = 'windowUs' in policy ? policy.windowUs : 0
+      const counts = new Map<number, number>()
+      for (const { time, units } of events) {
+        const window = Math.floor(time / windowUs)
+        counts.set(window, (counts.get(window) ?? 0) + units)
+      }
+      for (const count of counts.values()) expect(count).toBeLessThanOrEqual(policy.limit)
+    })
+  })
+
+  it.each([
+    ['sliding-window-log', 1],
+    // The estimate takes the last window as even; at worst nearly twice the limit gets through.
+    ['sliding-window-counter', 2],
+  ] as const)('%s: %d × the limit in any window', (algorithm, times) => {
+    holds(`bound-${algorithm}`, seeds, (seed) => {
+      const { policy, events } = admitted(algorithm, seed)
+      const windowUs = 'windowUs' in policy ? policy.windowUs : 0
+      for (const { time: end } of events) {
+        const inWindow = events.filter(({ time }) => time > end - windowUs && time <= end)
+        expect(inWindow.reduce((sum, { units }) => sum + units, 0)).toBeLessThanOrEqual(times * policy.limit)
+      }
+    })
+  })
+
+  it.each(['token-bucket', 'leaky-bucket'] as const)('%s: capacity + rate × time', (algorithm) => {
+    holds(`bound-${algorithm}`, seeds, (seed) => {
+      const { policy, events } = admitted(algorithm, seed)
+      if (!('n' in policy)) throw new Error('not a bucket')
+      for (const [i, first] of events.entries()) {
+        let sum = 0
+        for (const { time, units } of events.slice(i)) {
+          sum += units
+          const most = BigInt(policy.full) + BigInt(policy.n) * BigInt(time - first.time)
+          // Parts of a unit are given back, so count in the level's own unit.
+          expect(BigInt(Math.round(sum * policy.d)) <= most).toBe(true)
+        }
+      }
+    })
+  })
+})

@@ -1,0 +1,6 @@
+import { deepStrictEqual } from 'node:assert'
+import { describe, it } from 'vitest'
+import { testStore } from '../testing/index.js'
+import { MemoryStore } from './memory-store.js'
+
+testStore({ describe, it, deepEqual: deepStrictEqual, open: (clock) => new MemoryStore({ clock }) })

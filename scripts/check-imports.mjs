@@ -1,0 +1,98 @@
+// Holds the import rule: who may import whom, which parts stay free of Node's modules, and no circles.
+// With a folder as argument it checks that tree instead of this one, which is how its own test makes it fail.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What each part may import of the others, and whether it may use Node's own modules. */
+const RULE = {
+  'packages/core': { may: [], node: false },
+  bench: { may: ['@tidegate/core'], node: true },
+}
+
+const root = resolve(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)))
+/** @type {string[]} */
+const mistakes = []
+/** @type {Map<string, string[]>} */
+const graph = new Map()
+let files = 0
+
+for (const [part, rule] of Object.entries(RULE)) {
+  for (const file of sourcesIn(join(root, part, 'src'))) {
+    files++
+    const where = relative(root, file)
+    const isTest = file.endsWith('.test.ts')
+    for (const specifier of importsOf(readFileSync(file, 'utf8'))) {
+      if (specifier.startsWith('.')) {
+        const target = resolve(dirname(file), specifier.replace(/\.js$/, '.ts'))
+        const inside = !relative(join(root, part), target).startsWith('..')
+        if (!inside)
+          mistakes.push(`${where} reaches into another part by path (${specifier}); import its package`)
+        if (!isTest) graph.set(file, [...(graph.get(file) ?? []), target])
+      } else if (specifier.startsWith('@tidegate/')) {
+        const name = specifier.split('/').slice(0, 2).join('/')
+        if (!isTest && !rule.may.some((allowed) => allowed === name)) {
+          mistakes.push(
+            `${where} may not import ${specifier}; ${part} may import ${rule.may.join(', ') || 'nothing'}`,
+          )
+        }
+      } else if (specifier.startsWith('node:') && !rule.node && !isTest) {
+        mistakes.push(`${where} may not import ${specifier}: ${part} also runs where Node's modules are not`)
+      } else if (part === 'packages/core' && !isTest) {
+        mistakes.push(`${where} may not import ${specifier}: core has no dependencies`)
+      }
+    }
+  }
+}
+for (const circle of circles()) mistakes.push(`imports go in a circle: ${circle.join(' → ')}`)
+
+if (files === 0) mistakes.push(`found no source files under ${root}`)
+for (const mistake of mistakes) console.error(`imports: ${mistake}`)
+if (mistakes.length === 0) console.log(`imports: ${files} files keep the rule`)
+process.exitCode = mistakes.length === 0 ? 0 : 1
+
+/**
+ * @param {string} folder
+ * @returns {string[]}
+ */
+function sourcesIn(folder) {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return []
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => join(folder, name))
+}
+
+/**
+ * Everything a module imports, re-exports or loads. Types count: they are part of who knows whom.
+ * @param {string} source
+ */
+function importsOf(source) {
+  const code = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+  const patterns = [
+    /\bfrom\s*['"]([^'"]+)['"]/g,
+    /\bimport\s*\(?\s*['"]([^'"]+)['"]/g,
+    /\brequire\(\s*['"]([^'"]+)['"]/g,
+  ]
+  return patterns.flatMap((pattern) => [...code.matchAll(pattern)].map((match) => match[1] ?? ''))
+}
+
+/** Each circle of imports once. */
+function circles() {
+  /** @type {string[][]} */
+  const found = []
+  const done = new Set()
+  /** @type {string[]} */
+  const path = []
+  /** @param {string} file */
+  function visit(file) {
+    const start = path.indexOf(file)
+    if (start >= 0) found.push([...path.slice(start), file].map((name) => relative(root, name)))
+    if (start >= 0 || done.has(file)) return
+    path.push(file)
+    for (const next of graph.get(file) ?? []) visit(next)
+    path.pop()
+    done.add(file)
+  }
+  for (const file of graph.keys()) visit(file)
+  return found
+}

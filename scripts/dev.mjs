@@ -1,0 +1,17 @@
+// Rebuilds on every change and runs the tests that the change touches, until it is stopped.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const bin = fileURLToPath(new URL('../node_modules/.bin/', import.meta.url))
+const children = [
+  spawn(`${bin}tsc`, ['--build', '--watch', '--preserveWatchOutput'], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  }),
+  spawn(`${bin}vitest`, ['--watch'], { stdio: 'inherit' }),
+]
+for (const child of children) {
+  child.on('exit', (code) => {
+    for (const other of children) other.kill()
+    process.exitCode = code ?? 0
+  })
+}

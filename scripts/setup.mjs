@@ -1,0 +1,96 @@
+// Brings a checkout, even a bare one, to where it can be used: dependencies, build, and with --tools the
+// programs the tests start. Does only what is missing. Nothing but Node's own modules here: it runs first.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const OLDEST_NODE = [20, 19]
+
+/** What the tests start, and the Debian package that has it. */
+const TOOLS = [
+  { command: 'redis-server', package: 'redis-server', for: 'the tests of the Redis store' },
+  { command: 'chromium', package: 'chromium', for: 'the tests in a browser' },
+]
+
+checkNode()
+installDependencies()
+build()
+if (process.argv.includes('--tools')) installTools()
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return
+  stop(`Tidegate needs Node ${OLDEST_NODE.join('.')} or newer; this is ${process.versions.node}.`)
+}
+
+function installDependencies() {
+  const stamp = join(root, 'node_modules', '.cache', 'tidegate-lock')
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
+  say('installing dependencies (npm ci)')
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'npm ci failed; see the lines above.')
+  mkdirSync(join(root, 'node_modules', '.cache'), { recursive: true })
+  writeFileSync(stamp, lock)
+}
+
+function build() {
+  // tsc keeps its own record of which sources have changed.
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  run(process.execPath, [tsc, '--build'], 'the build failed; see the errors above.')
+}
+
+function installTools() {
+  const missing = TOOLS.filter((tool) => !isOnPath(tool.command))
+  if (missing.length === 0) return
+  const packages = missing.map((tool) => tool.package)
+  const mayInstall = process.getuid?.() === 0 && isOnPath('apt-get')
+  if (!mayInstall) {
+    const wanted = missing.map((tool) => `${tool.command} (${tool.for})`).join(' and ')
+    stop(`not found: ${wanted}. Install first: sudo apt-get install ${packages.join(' ')}`)
+  }
+  say(`installing ${packages.join(', ')} from Debian's packages`)
+  const quiet = { DEBIAN_FRONTEND: 'noninteractive' }
+  run('apt-get', ['update', '-qq'], 'apt-get update failed; see the lines above.', quiet)
+  const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages]
+  run('apt-get', install, `could not install ${packages.join(' ')}; install them by hand.`, quiet)
+}
+
+/** @param {string} command */
+function isOnPath(command) {
+  const paths = (process.env.PATH ?? '').split(':')
+  return paths.some((path) => existsSync(join(path, command)))
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {string} ifItFails
+ * @param {Record<string, string>} [env]
+ */
+function run(command, args, ifItFails, env = {}) {
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    // What a set-up step has to say is not the command's own output.
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, ...env },
+  })
+  if (error !== undefined || status !== 0)
+    stop(error === undefined ? ifItFails : `${ifItFails} (${error.message})`)
+}
+
+/** @param {string} what */
+function say(what) {
+  process.stderr.write(`setup: ${what} …\n`)
+}
+
+/** @param {string} why */
+function stop(why) {
+  process.stderr.write(`setup: ${why}\n`)
+  process.exit(1)
+}
