@@ -19,6 +19,8 @@ export interface Subject<A = unknown> {
   used(key: string): number | Promise<number>
   /** How many keys it holds. */
   size(): number
+  /** The most it can hold; absent if it grows without end. */
+  maxKeys?: number
 }
 
 /** Nothing is ever refused, and nothing expires while it is measured: all have the same work to do. */
@@ -26,6 +28,7 @@ const HOUR_MS = 3_600_000
 const LIMIT = 1_000_000_000
 /** A bucket counts in units of its rate, so that it cannot be as large. */
 const CAPACITY = 1_000_000
+const MAX_KEYS = 1_000_000
 
 export const CONTENDERS = {
   'token bucket': () => tidegate(tokenBucket({ capacity: CAPACITY, refillRate: '1/1h' })),
@@ -46,13 +49,14 @@ export function makeContender(name: string): Subject {
 }
 
 function tidegate(policy: Policy): Subject<Decision> {
-  const store = new MemoryStore({ maxKeys: 1_000_000 })
+  const store = new MemoryStore({ maxKeys: MAX_KEYS })
   const limiter = createLimiter({ policy, store })
   return {
     check: limiter.check,
     isAllowed: (decision) => decision.allowed,
     used: (key) => policy.limit - limiter.peek(key).remaining,
     size: () => store.size,
+    maxKeys: MAX_KEYS,
   }
 }
 

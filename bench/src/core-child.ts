@@ -1,4 +1,5 @@
 import { makeContender } from './contenders.js'
+import type { Figures } from './figures.js'
 import { measureLog } from './measure-log.js'
 import { measureMemory } from './measure-memory.js'
 import { measurePauses } from './measure-pauses.js'
@@ -15,16 +16,16 @@ const figures = await measure()
 // Some contenders keep timers, which would keep the process.
 process.send?.(figures, () => process.exit(0))
 
-function measure(): Promise<Record<string, number>> | Record<string, number> {
+function measure(): Promise<Figures> | Figures {
   const scenario = scenarioNamed(scenarioName)
   switch (scenario.measure) {
     case 'speed':
       return measureSpeed(makeContender(contender), scenario)
     case 'pauses':
-      return measurePauses(contender, makeContender(contender), scenario)
+      return measurePauses(makeContender(contender), scenario)
     case 'memory':
       return measureMemory(makeContender(contender), scenario)
     case 'log':
-      return measureLog(Number(contender), scenario)
+      return measureLog(contender, scenario)
   }
 }

@@ -1,20 +1,25 @@
-import { figureOf, type Summary } from './core-summary.js'
 import type { Result } from './core-targets.js'
-import { SCENARIOS, type Scenario, type SpeedScenario } from './scenarios.js'
+import { figureOf, type Measurement } from './figures.js'
+import { SCENARIOS, type Scenario } from './scenarios.js'
 import { printTable } from './table.js'
 
 /** One table for each scenario, then one of what was promised. */
-export function report(summaries: readonly Summary[], results: readonly Result[]): void {
+export function report(all: readonly Measurement[], results: readonly Result[]): void {
   for (const [name, scenario] of Object.entries(SCENARIOS)) {
+    const own = all.filter((one) => one.scenario === name)
+    const { headings, row } = columns(scenario, all)
     console.log(`\n${name}: ${scenario.title}\n`)
-    printScenario(name, scenario, summaries)
+    printTable(
+      ['', ...headings],
+      own.map((one) => [one.contender, ...row(one)]),
+    )
   }
   console.log('\nPromises\n')
   printTable(
     ['', 'measured', 'promised', 'holds'],
     results.map(({ promise, value, unit, bound, target, holds }) => [
       promise,
-      `${value.toFixed(unit === 'bytes' ? 0 : 2)} ${unit}`,
+      `${digits(value, unit === 'bytes' ? 0 : 2)} ${unit}`,
       `${bound} ${target} ${unit}`,
       holds ? 'yes' : 'NO',
     ]),
@@ -25,69 +30,57 @@ export function report(summaries: readonly Summary[], results: readonly Result[]
   )
 }
 
-function printScenario(name: string, scenario: Scenario, summaries: readonly Summary[]): void {
-  const own = summaries.filter((summary) => summary.scenario === name)
+interface Columns {
+  headings: string[]
+  row(of: Measurement): string[]
+}
+
+function columns(scenario: Scenario, all: readonly Measurement[]): Columns {
   switch (scenario.measure) {
     case 'speed':
-      return printSpeed(scenario, own, summaries)
-    case 'log':
-      return printTable(
-        ['limit', 'ns per check', 'median', `to ${own[0]!.contender}`],
-        own.map(({ contender, figures }) => [
-          contender,
-          ...nanoseconds(figures),
-          `${(figures['bestNs']! / own[0]!.figures['bestNs']!).toFixed(2)} x`,
-        ]),
-      )
+    case 'log': {
+      const others = scenario.comparedWith
+      return {
+        headings: [
+          'ns per check',
+          'median',
+          'checks/s',
+          ...others.map((other) => `speed to ${other.contender}`),
+        ],
+        row({ figures: { bestNs = Number.NaN, medianNs } }) {
+          const ratios = others.map(
+            (other) => figureOf(all, other.scenario, other.contender, 'bestNs') / bestNs,
+          )
+          const perSecond = Math.round(1e9 / bestNs).toLocaleString('en')
+          return [
+            digits(bestNs, 0),
+            digits(medianNs, 0),
+            perSecond,
+            ...ratios.map((ratio) => `${digits(ratio, 2)} x`),
+          ]
+        },
+      }
+    }
     case 'pauses':
-      return printTable(
-        ['', 'growth, ms', 'eviction, ms', 'growth by round', 'eviction by round'],
-        own.map(({ contender, figures, rounds }) => [
-          contender,
-          milliseconds(figures['growthMs']),
-          milliseconds(figures['evictionMs']),
-          rounds.map((round) => milliseconds(round['growthMs'])).join(' '),
-          rounds.map((round) => milliseconds(round['evictionMs'])).join(' '),
-        ]),
-      )
+      return {
+        headings: ['growth, ms', 'without GC', 'mean, ns', 'eviction, ms', 'without GC', 'mean, ns'],
+        row: ({ figures }) => [
+          digits(figures.growthMs, 2),
+          digits(figures.growthWithoutGcMs, 2),
+          digits(figures.growthMeanNs, 0),
+          digits(figures.evictionMs, 2),
+          digits(figures.evictionWithoutGcMs, 2),
+          digits(figures.evictionMeanNs, 0),
+        ],
+      }
     case 'memory':
-      return printTable(
-        ['', 'bytes per key', 'its text'],
-        own.map(({ contender, figures }) => [
-          contender,
-          figures['bytesPerKey']!.toFixed(1),
-          figures['textBytes']!.toFixed(1),
-        ]),
-      )
+      return {
+        headings: ['bytes per key', 'its text'],
+        row: ({ figures }) => [digits(figures.bytesPerKey, 1), digits(figures.textBytes, 1)],
+      }
   }
 }
 
-function printSpeed(scenario: SpeedScenario, own: readonly Summary[], all: readonly Summary[]): void {
-  const { comparedWith } = scenario
-  printTable(
-    [
-      '',
-      'ns per check',
-      'median',
-      'checks/s',
-      ...comparedWith.map(({ contender }) => `speed to ${contender}`),
-    ],
-    own.map(({ contender, figures }) => [
-      contender,
-      ...nanoseconds(figures),
-      Math.round(1e9 / figures['bestNs']!).toLocaleString('en'),
-      ...comparedWith.map((other) => {
-        const theirs = figureOf(all, other.scenario, other.contender, 'bestNs')
-        return `${(theirs / figures['bestNs']!).toFixed(2)} x`
-      }),
-    ]),
-  )
-}
-
-function nanoseconds(figures: Summary['figures']): string[] {
-  return [figures['bestNs']!.toFixed(0), figures['medianNs']!.toFixed(0)]
-}
-
-function milliseconds(ms: number | undefined): string {
-  return ms === undefined ? '-' : ms.toFixed(2)
+function digits(value: number | undefined, decimals: number): string {
+  return value === undefined ? '-' : value.toFixed(decimals)
 }

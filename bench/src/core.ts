@@ -2,22 +2,18 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { report } from './core-report.js'
-import { summarize } from './core-summary.js'
 import { judge } from './core-targets.js'
 import { measureAll } from './rounds.js'
 
 /** The store in memory, against its peers and a bare Map. Answers whether every promise holds. */
 export async function core({ quick }: { quick: boolean }): Promise<boolean> {
-  const measurements = await measureAll(new URL('./core-child.js', import.meta.url), (rounds) =>
-    quick ? 1 : rounds,
-  )
-  const summaries = measurements.map(summarize)
-  const results = judge(summaries)
-  report(summaries, results)
+  const measurements = await measureAll(new URL('./core-child.js', import.meta.url), quick)
+  const results = judge(measurements)
+  report(measurements, results)
 
   const file = new URL('../results/core.json', import.meta.url)
   mkdirSync(new URL('.', file), { recursive: true })
-  writeFileSync(file, `${JSON.stringify({ ...circumstances(), quick, summaries, results }, null, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify({ ...circumstances(), quick, results, measurements }, null, 2)}\n`)
   console.log(`Written to ${fileURLToPath(file)}`)
   return results.every((result) => result.holds)
 }

@@ -1,13 +1,14 @@
 import type { KeyShape } from './scenarios.js'
 
 /**
- * Distinct keys. They come out of a buffer, as a server's keys come out of a socket: text joined in
+ * Distinct keys, numbered from `from` on. They come out of a buffer, as a server's keys come out of a socket: text joined in
  * JavaScript is a tree of pieces until somebody reads it, and its first reader would pay for that.
  */
-export function makeKeys(count: number, shape: KeyShape = 'short'): string[] {
+export function makeKeys(count: number, shape: KeyShape = 'short', from = 0): string[] {
   const keys = new Array<string>(count)
   for (let i = 0; i < count; i++) {
-    const text = shape === 'short' ? `user:${i}` : `session:${String(i).padStart(24, '0')}`
+    const number = String(from + i)
+    const text = shape === 'short' ? `user:${number}` : `session:${number.padStart(24, '0')}`
     keys[i] = Buffer.from(text).toString('latin1')
   }
   return keys

@@ -1,12 +1,12 @@
 import { createLimiter, ManualClock, MemoryStore, slidingWindowLog } from '@tidegate/core'
-import { median } from './median.js'
+import { type Figures, median } from './figures.js'
 import type { LogScenario } from './scenarios.js'
 
 /** Nanoseconds per check of one key whose log is full, the best and the median of the batches. */
-export function measureLog(
-  limit: number,
-  { mode, batch, batches: count }: LogScenario,
-): { bestNs: number; medianNs: number } {
+export function measureLog(contender: string, scenario: LogScenario): Figures {
+  const { mode, batch, batches: count, limits } = scenario
+  const limit = limits[contender]
+  if (limit === undefined) throw new Error(`There is no limit "${contender}".`)
   const clock = new ManualClock(Date.now())
   const limiter = createLimiter({
     policy: slidingWindowLog({ limit, window: WINDOW_MS }),

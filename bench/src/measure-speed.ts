@@ -1,6 +1,6 @@
 import type { Subject } from './contenders.js'
+import { type Figures, median } from './figures.js'
 import { makeKeys, makeOrder } from './keys.js'
-import { median } from './median.js'
 import type { SpeedScenario } from './scenarios.js'
 import { setUp } from './set-up.js'
 
@@ -8,7 +8,7 @@ import { setUp } from './set-up.js'
 export async function measureSpeed(
   subject: Subject,
   { keys: count, checks, callers, batch, passes }: SpeedScenario,
-): Promise<{ bestNs: number; medianNs: number }> {
+): Promise<Figures> {
   const keys = makeKeys(count)
   const order = makeOrder(count, checks)
   await setUp(subject, keys, order)

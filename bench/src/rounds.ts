@@ -1,39 +1,36 @@
 import { fork } from 'node:child_process'
+import { type Figures, type Measurement, overRounds } from './figures.js'
 import { SCENARIOS } from './scenarios.js'
-
-/** What one process reported. */
-export type Figures = Readonly<Record<string, number>>
-
-/** All rounds of one contender in one scenario. */
-export interface Measurement {
-  scenario: string
-  contender: string
-  rounds: Figures[]
-}
 
 /**
  * Measures every scenario of the table. All contenders take their turn in each round, one after another:
  * a machine that is slow for a minute is slow for all of them.
  */
-export async function measureAll(child: URL, roundsOf: (rounds: number) => number): Promise<Measurement[]> {
-  const measurements = Object.entries(SCENARIOS).flatMap(([scenario, { contenders }]) =>
-    contenders.map((contender): Measurement => ({ scenario, contender, rounds: [] })),
+export async function measureAll(child: URL, quick: boolean): Promise<Measurement[]> {
+  const runs = Object.entries(SCENARIOS).flatMap(([scenario, { contenders, rounds: wanted }]) =>
+    contenders.map((contender) => ({
+      scenario,
+      contender,
+      wanted: quick ? 1 : wanted,
+      rounds: [] as Figures[],
+    })),
   )
-  const rounds = Math.max(...Object.values(SCENARIOS).map((scenario) => roundsOf(scenario.rounds)))
-  for (let round = 0; round < rounds; round++) {
-    for (const [scenario, { contenders, rounds: wanted }] of Object.entries(SCENARIOS)) {
-      if (round >= roundsOf(wanted)) continue
+  const last = Math.max(...runs.map((run) => run.wanted))
+  for (let round = 1; round <= last; round++) {
+    for (const scenario of Object.keys(SCENARIOS)) {
+      const turns = runs.filter((run) => run.scenario === scenario && run.wanted >= round)
       const start = performance.now()
-      for (const measurement of measurements.filter((one) => one.scenario === scenario)) {
-        measurement.rounds.push(await inOwnProcess(child, scenario, measurement.contender))
-      }
+      for (const { contender, rounds } of turns) rounds.push(await inOwnProcess(child, scenario, contender))
       const seconds = ((performance.now() - start) / 1000).toFixed(1)
-      console.error(
-        `round ${round + 1} of ${rounds}: ${scenario}, ${contenders.length} contenders, ${seconds} s`,
-      )
+      if (turns.length > 0) console.error(`round ${round} of ${turns[0]!.wanted}: ${scenario}, ${seconds} s`)
     }
   }
-  return measurements
+  return runs.map(({ scenario, contender, rounds }) => ({
+    scenario,
+    contender,
+    figures: overRounds(rounds),
+    rounds,
+  }))
 }
 
 function inOwnProcess(child: URL, scenario: string, contender: string): Promise<Figures> {

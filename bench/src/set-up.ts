@@ -25,7 +25,10 @@ export async function setUp(subject: Subject, keys: readonly string[], order: In
 
 async function countAllowed(subject: Subject, keys: readonly string[], order: Int32Array): Promise<number> {
   let allowed = 0
-  for (const index of order) if (subject.isAllowed(await subject.check(keys[index]!))) allowed++
+  for (const index of order) {
+    const answer = subject.check(keys[index]!)
+    if (subject.isAllowed(answer instanceof Promise ? await answer : answer)) allowed++
+  }
   return allowed
 }
 

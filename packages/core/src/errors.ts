@@ -40,3 +40,17 @@ export function show(value: unknown): string {
   if (typeof value === 'number') text = String(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
+
+/** Refuses options that are no object or have a name that means nothing: a typo must not be a silent default. */
+export function assertOptions(of: string, options: unknown, known: readonly string[]): void {
+  const list = known.join(', ')
+  if (typeof options !== 'object' || options === null) {
+    throw new TidegateError('OPTION_INVALID', `${of} takes an object of ${list}, got ${show(options)}.`)
+  }
+  for (const field of Object.keys(options)) {
+    if (known.includes(field)) continue
+    throw new TidegateError('OPTION_INVALID', `${of} has no option ${show(field)}; it takes ${list}.`, {
+      field,
+    })
+  }
+}

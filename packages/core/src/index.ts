@@ -1,11 +1,14 @@
+export { decide, type KeyState, refund } from './algorithms/decide.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
 export type { Duration } from './duration.js'
 export { ERROR_CODES, type ErrorCode, TidegateError } from './errors.js'
+export { assertKey } from './key.js'
 export { createLimiter, type Limiter, type LimiterOptions, type SyncLimiter } from './limiter.js'
 export {
   ALGORITHM_NAMES,
   type AlgorithmName,
+  assertPolicy,
   definePolicy,
   type FixedWindowPolicy,
   fixedWindow,
@@ -24,6 +27,7 @@ export {
 } from './policy.js'
 export type { Rate } from './rate.js'
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
+export { assertCost, assertRefund, type Limit, limitsOf } from './stores/requests.js'
 export type {
   MaybePromise,
   RefundRequest,

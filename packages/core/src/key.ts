@@ -1,7 +1,7 @@
 import { show, TidegateError } from './errors.js'
 
 /** The longest client key, in bytes of UTF-8. */
-export const MAX_KEY_BYTES = 256
+const MAX_KEY_BYTES = 256
 
 /**
  * Refuses what is not a client key: 1 to 256 bytes of well-formed Unicode without control characters.

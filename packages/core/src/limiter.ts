@@ -1,5 +1,5 @@
 import type { Decision } from './decision.js'
-import { show, TidegateError } from './errors.js'
+import { assertOptions, show, TidegateError } from './errors.js'
 import { assertPolicy, type Policy } from './policy.js'
 import { MemoryStore } from './stores/memory-store.js'
 import type { MaybePromise, Store, SyncStore } from './stores/store.js'
@@ -16,10 +16,10 @@ export interface Limiter {
   readonly store: Store
   /** Decides, and takes `cost` units if allowed. */
   check(key: string, cost?: number): MaybePromise<Decision>
-  /** The decision that `check` would give now, with nothing taken. */
+  /** The decision that `check` would give now, with nothing taken: `remaining` and `resetAfterMs` are as they are. */
   peek(key: string, cost?: number): MaybePromise<Decision>
   /**
-   * Gives back what an allowed decision took: all of it, or `cost` units at a time. Answers how much was
+   * Gives back what a decision of `check` took: all of it, or `cost` units at a time. Answers how much was
    * given: nothing once the decision's own time no longer counts.
    */
   refund(key: string, decision: Decision, cost?: number): MaybePromise<number>
@@ -38,8 +38,17 @@ export interface SyncLimiter extends Limiter {
 
 export function createLimiter(options: LimiterOptions<SyncStore>): SyncLimiter
 export function createLimiter(options: LimiterOptions): Limiter
-export function createLimiter({ policy, store = new MemoryStore() }: LimiterOptions): Limiter {
+export function createLimiter(options: LimiterOptions): Limiter {
+  assertOptions('createLimiter()', options, ['policy', 'store'])
+  const { policy, store = new MemoryStore() } = options
   assertPolicy(policy)
+  if (typeof store?.check !== 'function') {
+    throw new TidegateError(
+      'OPTION_INVALID',
+      `store must be a Store, got ${show(store)}. Leave it out for a MemoryStore.`,
+      { field: 'store' },
+    )
+  }
   /** What has been given back of each decision so far. */
   const refunded = new WeakMap<Decision, number>()
 
@@ -53,26 +62,20 @@ export function createLimiter({ policy, store = new MemoryStore() }: LimiterOpti
 
     refund(key: string, decision: Decision, cost = decision.cost) {
       if (decision.policy !== policy.name) {
-        throw refundInvalid(
-          `The decision is of "${decision.policy}", this limiter's policy is "${policy.name}"`,
-        )
+        const message = `The decision is of "${decision.policy}", this limiter's policy is "${policy.name}".`
+        throw new TidegateError('REFUND_INVALID', message, { field: 'decision' })
       }
-      const before = refunded.get(decision) ?? 0
-      if (!Number.isInteger(cost) || cost < 1 || before + cost > decision.cost) {
-        throw refundInvalid(
-          `A refund is a whole number from 1 to what is left of the decision's cost, ${decision.cost - before}, got ${show(cost)}`,
-        )
+      const left = decision.cost - (refunded.get(decision) ?? 0)
+      if (!Number.isInteger(cost) || cost < 1 || cost > left) {
+        const message = `A refund is a whole number from 1 to what is left of the decision's cost, ${left}, got ${show(cost)}.`
+        throw new TidegateError('REFUND_INVALID', message, { field: 'cost' })
       }
       // Refused, or let through without asking the store: nothing was taken.
       if (!decision.allowed || decision.degraded === 'open') return 0
-      refunded.set(decision, before + cost)
+      refunded.set(decision, decision.cost - left + cost)
       return store.refund({ policy, key, timeMs: decision.timeMs, cost })
     },
 
     reset: (key: string) => store.reset({ policy, key }),
   })
-}
-
-function refundInvalid(message: string): TidegateError {
-  return new TidegateError('REFUND_INVALID', `${message}.`, { field: 'cost' })
 }

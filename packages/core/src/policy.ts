@@ -185,6 +185,15 @@ export function assertPolicy(value: unknown): asserts value is Policy {
   )
 }
 
+/** Whether two policies count alike, however their numbers were written. */
+export function sameNumbers(a: Policy, b: Policy): boolean {
+  if (a === b) return true
+  if (a.algorithm !== b.algorithm || a.limit !== b.limit) return false
+  return 'windowUs' in a
+    ? a.windowUs === (b as typeof a).windowUs
+    : a.n === (b as typeof a).n && a.d === (b as typeof a).d
+}
+
 /** What `window` or a rate comes to: as JSON shows it, as the default name tells it, as the algorithm needs it. */
 interface Pace {
   given: number | Rate

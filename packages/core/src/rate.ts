@@ -3,12 +3,6 @@ import { MAX_DURATION_MS, parseDuration } from './duration.js'
 /** Units per second, or units per duration: `10`, `0.5`, `'100/1m'`. */
 export type Rate = number | `${number}/${string}`
 
-/** A rate as a reduced fraction: `n` units every `d` microseconds. */
-export interface ExactRate {
-  readonly n: number
-  readonly d: number
-}
-
 const US_PER_SECOND = 1_000_000n
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
@@ -36,12 +30,21 @@ export function fits(capacity: number, rate: { n: bigint; d: bigint }): boolean 
 }
 
 /** The nearest rate that fits this capacity, written so that it can be pasted back in. */
-export function nearestFittingRate(capacity: number, rate: { n: bigint; d: bigint }): Rate {
-  // A multiple of 1,000 microseconds can be written as whole milliseconds.
-  const largest = MAX_SAFE / BigInt(capacity)
-  const maxMs = largest / 1000n < BigInt(MAX_DURATION_MS) ? largest / 1000n : BigInt(MAX_DURATION_MS)
-  const [n, ms] = nearestFraction(rate.n * 1000n, rate.d, maxMs)
-  return `${Number(n)}/${ms}ms`
+export function nearestFittingRate(capacity: number, { n, d }: { n: bigint; d: bigint }): Rate {
+  const longest = BigInt(MAX_DURATION_MS)
+  // d must fit the capacity, and n, which is about n/d times as large, must fit too.
+  const largest = smaller(MAX_SAFE / BigInt(capacity), MAX_SAFE / (n / d + 1n))
+  // Written per milliseconds: any number of microseconds, with a thousand times the units, while that is
+  // not too long to write; or a whole number of milliseconds.
+  const [p, q] = nearestFraction(n, d, smaller(largest, longest))
+  const [units, ms] = nearestFraction(n * 1000n, d, smaller(largest / 1000n, longest))
+  const fine = reduce(p * 1000n, q)
+  const isFineNearer = distance([p, q], n, d) <= distance([units, ms * 1000n], n, d)
+  return isFineNearer ? `${Number(fine.n)}/${fine.d}ms` : `${Number(units)}/${ms}ms`
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
 }
 
 /**

@@ -18,8 +18,9 @@ import type { Rows } from './rows.js'
  *   5. the waits      until this cost fits, until the whole limit is there again
  *
  * A state carries what it was counted in (a window's length, a level's unit), so that a policy with other
- * numbers can read it. It goes over to the new numbers when it is next charged; until then the old ones
- * keep counting down, and the waits say so.
+ * numbers can read it. It goes over to the new numbers when it is next charged; until then a window of
+ * another length keeps running, and the waits say so. A store lets go of a state when the numbers that wrote
+ * it say so: after a change of numbers that may be sooner than the waits say, never later.
  */
 export interface Algorithm<P extends Policy, S> {
   /** Decides a cost of 1 to the limit. A row of zeros without an object is an untouched key's. */

@@ -15,7 +15,9 @@ export class KeyMap {
   get(key: string): number {
     const found = this.#first.get(key)
     if (found !== undefined) return found
-    return this.#shards === undefined ? 0 : (this.#shards[this.#hash(key)]!.get(key) ?? 0)
+    // Whoever asks for something that is no text hears from elsewhere that it is no key.
+    if (this.#shards === undefined || typeof key !== 'string') return 0
+    return this.#shards[this.#hash(key)]!.get(key) ?? 0
   }
 
   /** Adds a key that is not there. */

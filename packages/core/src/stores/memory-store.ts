@@ -3,13 +3,13 @@ import { algorithmOf } from '../algorithms/all.js'
 import { EXPIRES_AT, ROW, STORE_NUMBERS } from '../algorithms/rows.js'
 import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { show, TidegateError } from '../errors.js'
+import { assertOptions, show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { ALGORITHM_NAMES, assertPolicy, type Policy } from '../policy.js'
 import { KeyMap } from './key-map.js'
+import { assertCost, assertRefund, limitsOf } from './requests.js'
 import { NOBODY, rowOf, Slots } from './slots.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, TakeResult } from './store.js'
-import { assertCost, limitsOf } from './take-request.js'
 
 export interface MemoryStoreOptions {
   /** Where the time comes from. Default: the machine's clock. */
@@ -30,11 +30,21 @@ export class MemoryStore implements SyncStore {
   /** The same by their numbers, by which rows name them. */
   readonly #spaceByNumber: (Space | undefined)[] = []
   #lastSpace: Space | undefined
+  readonly #freeNumbers: number[] = []
   #sweptUpTo = 0
+  #spacesSweptUpTo = 0
   #closed = false
 
   constructor(options: MemoryStoreOptions = {}) {
+    assertOptions('new MemoryStore()', options, ['clock', 'maxKeys'])
     const { clock = systemClock, maxKeys = 1_000_000 } = options
+    if (typeof clock?.nowUs !== 'function') {
+      throw new TidegateError(
+        'OPTION_INVALID',
+        `clock must have nowUs(), got ${show(clock)}. Leave it out for the machine's clock.`,
+        { field: 'clock' },
+      )
+    }
     if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_MAX_KEYS) {
       throw new TidegateError(
         'OPTION_INVALID',
@@ -75,30 +85,23 @@ export class MemoryStore implements SyncStore {
     return this.#decide(policy, key, cost, this.#now(), 'peek')
   }
 
-  refund({ policy, key, timeMs, cost }: RefundRequest): number {
+  refund(request: RefundRequest): number {
     const now = this.#now()
+    assertRefund(request)
+    const { policy, key, timeMs, cost } = request
     const space = this.#spaceOf(policy)
-    assertKey(key)
-    assertCost(policy, cost)
     const slot = space.slots.get(key)
     if (slot === 0 || !this.#isLive(slot, space, now)) return 0
-    const given = space.algorithm.refund(
-      policy,
-      this.#slots.chunk(slot),
-      rowOf(slot),
-      now,
-      msToUs(timeMs),
-      cost,
-    )
+    const rows = this.#slots.chunk(slot)
+    const given = space.algorithm.refund(policy, rows, rowOf(slot), now, msToUs(timeMs), cost)
     if (this.#number(slot, EXPIRES_AT) <= now) this.#forget(space, slot)
     return given
   }
 
   reset({ policy, key }: ResetRequest): void {
     this.#now()
-    assertPolicy(policy)
-    assertKey(key)
     const space = this.#spaceOf(policy)
+    assertKey(key)
     const slot = space.slots.get(key)
     if (slot !== 0) this.#forget(space, slot)
   }
@@ -108,6 +111,7 @@ export class MemoryStore implements SyncStore {
     this.#slots = new Slots()
     this.#spaces.clear()
     this.#spaceByNumber.length = 0
+    this.#lastSpace = undefined
   }
 
   #decide(policy: Policy, key: string, cost: number, now: number, mode: Mode): Decision {
@@ -161,8 +165,8 @@ export class MemoryStore implements SyncStore {
   }
 
   #newSpace(policy: Policy): Space {
-    const free = this.#spaceByNumber.indexOf(undefined)
-    const number = free < 0 ? this.#spaceByNumber.length : free
+    this.#sweepSpaces()
+    const number = this.#freeNumbers.pop() ?? this.#spaceByNumber.length
     const space: Space = {
       number,
       policy,
@@ -174,6 +178,19 @@ export class MemoryStore implements SyncStore {
     this.#spaceByNumber[number] = space
     this.#spaces.set(policy.name, space)
     return space
+  }
+
+  /** Two names for every new one: names without keys do not pile up. */
+  #sweepSpaces(): void {
+    for (let i = 0; i < SWEPT_PER_NEW_KEY; i++) {
+      this.#spacesSweptUpTo =
+        this.#spacesSweptUpTo + 1 < this.#spaceByNumber.length ? this.#spacesSweptUpTo + 1 : 0
+      const space = this.#spaceByNumber[this.#spacesSweptUpTo]
+      if (space === undefined || space.size > 0) continue
+      this.#spaces.delete(space.policy.name)
+      this.#spaceByNumber[space.number] = undefined
+      this.#freeNumbers.push(space.number)
+    }
   }
 
   #newSlot(space: Space, key: string, now: number): number {

@@ -18,7 +18,7 @@ export interface Store {
   check(request: TakeRequest): MaybePromise<Decision>
   /** Takes from every limit or from none. */
   take(requests: readonly TakeRequest[]): MaybePromise<TakeResult>
-  /** What `check` would answer now, with nothing charged. */
+  /** What `check` would answer now, with nothing charged: `remaining` and `resetAfterMs` are as they are. */
   peek(request: TakeRequest): MaybePromise<Decision>
   /** Gives back units of an earlier decision; answers how many it gave, 0 if its time no longer counts. */
   refund(request: RefundRequest): MaybePromise<number>

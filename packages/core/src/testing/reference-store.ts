@@ -4,8 +4,8 @@ import type { Decision } from '../decision.js'
 import { TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type Policy } from '../policy.js'
+import { assertCost, assertRefund, limitsOf } from '../stores/requests.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, TakeResult } from '../stores/store.js'
-import { assertCost, limitsOf } from '../stores/take-request.js'
 
 /**
  * The plainest store there can be: the pure functions and a `Map` that never forgets. Too slow and too
@@ -49,9 +49,10 @@ export class ReferenceStore implements SyncStore {
     return decide(policy, known, this.#clock.nowUs(), cost, 'peek').decision
   }
 
-  refund({ policy, key, timeMs, cost }: RefundRequest): number {
+  refund(request: RefundRequest): number {
+    assertRefund(request)
+    const { policy, key, timeMs, cost } = request
     const known = this.#known({ policy, key })
-    assertCost(policy, cost)
     const { given, state } = refund(policy, known, this.#clock.nowUs(), msToUs(timeMs), cost)
     if (given > 0) this.#keep({ policy, key }, state)
     return given

@@ -1,6 +1,7 @@
 import { show, TidegateError } from '../errors.js'
-import { assertPolicy, type Policy } from '../policy.js'
-import type { TakeRequest } from './store.js'
+import { assertKey } from '../key.js'
+import { assertPolicy, type Policy, sameNumbers } from '../policy.js'
+import type { RefundRequest, TakeRequest } from './store.js'
 
 /** Refuses a cost that can never be right under this policy. */
 export function assertCost(policy: Policy, cost: unknown): asserts cost is number {
@@ -15,6 +16,21 @@ export function assertCost(policy: Policy, cost: unknown): asserts cost is numbe
       `A cost of ${cost} can never be allowed by "${policy.name}", whose limit is ${policy.limit}. Ask for less, or raise the limit.`,
       { field: 'cost' },
     )
+  }
+}
+
+/** Refuses a refund that can never be right. How much of it is given is the algorithm's to say. */
+export function assertRefund({ policy, key, timeMs, cost }: RefundRequest): void {
+  assertPolicy(policy)
+  assertKey(key)
+  for (const [field, value, isRight] of [
+    ['timeMs', timeMs, Number.isFinite(timeMs)],
+    ['cost', cost, Number.isInteger(cost) && cost >= 1],
+  ] as const) {
+    if (isRight) continue
+    const what =
+      field === 'cost' ? 'cost must be a whole number from 1 up' : "timeMs must be the decision's own"
+    throw new TidegateError('REFUND_INVALID', `The refund's ${what}, got ${show(value)}.`, { field })
   }
 }
 
@@ -39,7 +55,7 @@ export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; l
     for (let i = 0; i < limits.length; i++) {
       const other = limits[i]!
       if (other.policy.name !== policy.name) continue
-      if (other.policy !== policy && JSON.stringify(other.policy) !== JSON.stringify(policy)) {
+      if (!sameNumbers(other.policy, policy)) {
         throw new TidegateError(
           'TAKE_INVALID',
           `Two policies named "${policy.name}" with different numbers are in one take; give each a name of its own.`,

@@ -1,0 +1,54 @@
+/** What is measured. A name ends in its unit; each scenario has its own few. */
+type FigureName =
+  | 'bestNs'
+  | 'medianNs'
+  | 'growthMs'
+  | 'growthWithoutGcMs'
+  | 'growthMeanNs'
+  | 'evictionMs'
+  | 'evictionWithoutGcMs'
+  | 'evictionMeanNs'
+  | 'bytesPerKey'
+  | 'textBytes'
+
+/** What one process reports. */
+export type Figures = Readonly<Partial<Record<FigureName, number>>>
+
+/** One contender in one scenario: its rounds, and what they come to. */
+export interface Measurement {
+  scenario: string
+  contender: string
+  figures: Figures
+  rounds: readonly Figures[]
+}
+
+/** Noise only ever adds time, so a process gives its best batch; of the processes, the middle one counts. */
+export function overRounds(rounds: readonly Figures[]): Figures {
+  const names = Object.keys(rounds[0] ?? {}) as FigureName[]
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = rounds.map((round) => round[name] ?? Number.NaN)
+      // Of the longest pauses the longest: "never" is said of all rounds.
+      return [name, name.endsWith('Ms') ? Math.max(...values) : median(values)]
+    }),
+  )
+}
+
+export function figureOf(
+  measurements: readonly Measurement[],
+  scenario: string,
+  contender: string,
+  name: FigureName,
+): number {
+  const found = measurements.find((one) => one.scenario === scenario && one.contender === contender)
+  const figure = found?.figures[name]
+  if (figure === undefined) throw new Error(`"${contender}" in ${scenario} has no figure "${name}".`)
+  return figure
+}
+
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new Error('There is no median of nothing.')
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+import { expect, it } from 'vitest'
+
+const dist = fileURLToPath(new URL('../dist/', import.meta.url))
+
+// As text: a function would be rewritten by the test runner first.
+const IN_THE_BROWSER = `(async () => {
+  const core = await import('/index.js')
+  const testing = await import('/testing/index.js')
+  const clock = new core.ManualClock(0)
+  const store = new core.MemoryStore({ clock })
+  const limiter = core.createLimiter({ store, policy: core.tokenBucket({ capacity: 2, refillRate: 1 }) })
+  const allowed = [1, 2, 3].map(() => limiter.check('user:123').allowed)
+  clock.advance(1000)
+  allowed.push(limiter.check('user:123').allowed)
+  return { allowed, testing: Object.keys(testing).sort(), node: typeof process }
+})()`
+
+it('the built package runs in a browser, where none of Node is', async () => {
+  const server = createServer(async (request, response) => {
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname
+    if (path === '/') return response.setHeader('content-type', 'text/html').end('<!doctype html>')
+    try {
+      const source = await readFile(`${dist}${path.slice(1)}`)
+      response.setHeader('content-type', 'text/javascript').end(source)
+    } catch {
+      response.writeHead(404).end()
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  })
+  try {
+    const page = await browser.newPage()
+    const failures: string[] = []
+    page.on('pageerror', (error) => failures.push(String(error)))
+    page.on('requestfailed', (request) => failures.push(request.url()))
+    await page.goto(`http://127.0.0.1:${port}/`)
+    const result = await page.evaluate(IN_THE_BROWSER)
+    expect(result).toStrictEqual({
+      allowed: [true, true, false, true],
+      testing: ['ReferenceStore', 'randomTrace', 'runTrace', 'testStore'],
+      node: 'undefined',
+    })
+    expect(failures).toStrictEqual([])
+  } finally {
+    await browser.close()
+    await new Promise((resolve) => server.close(resolve))
+  }
+})

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { ERROR_CODES, show } from './errors.js'
+
+it('every code has its section in docs/errors.md, and every section its code', () => {
+  const docs = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8')
+  const sections = [...docs.matchAll(/^## (.+)$/gm)].map((match) => match[1])
+  expect(sections).toStrictEqual([...ERROR_CODES])
+})
+
+it('shows any value in a message, short and without failing', () => {
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const values = ['text', 5, Number.NaN, 5n, null, undefined, Symbol('s'), () => 1, circular, 'x'.repeat(100)]
+  for (const value of values) expect(show(value).length).toBeLessThanOrEqual(60)
+  expect([show('a'), show(5), show(Number.NaN), show(undefined), show(5n)]).toStrictEqual([
+    '"a"',
+    '5',
+    'NaN',
+    'undefined',
+    '5n',
+  ])
+})

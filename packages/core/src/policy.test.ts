@@ -1,0 +1,192 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { holds } from '../test/kept-seeds.js'
+import { TidegateError } from './errors.js'
+import {
+  definePolicy,
+  fixedWindow,
+  leakyBucket,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from './policy.js'
+
+describe('a policy', () => {
+  it.each([
+    fixedWindow({ limit: 100, window: '1m' }),
+    slidingWindowLog({ limit: 100, window: 1500, name: 'log' }),
+    slidingWindowCounter({ limit: 1_000_000_000, window: '366d' }),
+    tokenBucket({ capacity: 100, refillRate: '100/1m', name: 'api' }),
+    leakyBucket({ capacity: 3, leakRate: 0.1 }),
+  ])('%o goes to JSON and back', (policy) => {
+    const back = definePolicy(JSON.parse(JSON.stringify(policy)))
+    expect(back).toStrictEqual(policy)
+    expect(Object.getOwnPropertyDescriptors(back)).toStrictEqual(Object.getOwnPropertyDescriptors(policy))
+  })
+
+  it('shows its numbers and nothing else', () => {
+    expect(
+      JSON.parse(JSON.stringify(tokenBucket({ capacity: 10, refillRate: '100/1m', name: 'api' }))),
+    ).toStrictEqual({
+      algorithm: 'token-bucket',
+      name: 'api',
+      capacity: 10,
+      refillRate: '100/1m',
+    })
+    expect(JSON.parse(JSON.stringify(fixedWindow({ limit: 10, window: '1m', name: 'api' })))).toStrictEqual({
+      algorithm: 'fixed-window',
+      name: 'api',
+      limit: 10,
+      window: 60_000,
+    })
+  })
+
+  it('is frozen', () => {
+    const policy = fixedWindow({ limit: 10, window: '1m' })
+    expect(Object.isFrozen(policy)).toBe(true)
+  })
+
+  it('without a name is named by its algorithm and numbers', () => {
+    const names = [
+      fixedWindow({ limit: 10, window: '1m' }),
+      fixedWindow({ limit: 10, window: '2m' }),
+      fixedWindow({ limit: 11, window: '1m' }),
+      slidingWindowLog({ limit: 10, window: '1m' }),
+      tokenBucket({ capacity: 10, refillRate: 1 }),
+      tokenBucket({ capacity: 10, refillRate: 2 }),
+      leakyBucket({ capacity: 10, leakRate: 2 }),
+    ].map((policy) => policy.name)
+    expect(new Set(names).size).toBe(names.length)
+    for (const name of names) expect(name).toMatch(/^[a-z0-9][a-z0-9_-]{0,63}$/)
+    expect(fixedWindow({ limit: 10, window: 60_000 }).name).toBe(
+      fixedWindow({ limit: 10, window: '1m' }).name,
+    )
+    expect(tokenBucket({ capacity: 10, refillRate: '60/1m' }).name).toBe(
+      tokenBucket({ capacity: 10, refillRate: 1 }).name,
+    )
+    // the longest names there can be
+    expect(
+      leakyBucket({ capacity: 1_000_000_000, leakRate: '999999/1009ms' }).name.length,
+    ).toBeLessThanOrEqual(64)
+  })
+})
+
+describe('a policy that cannot be right is refused, and the message says what to write', () => {
+  const ok = { limit: 10, window: '1m' } as const
+  it.each([
+    ['limit 0', () => fixedWindow({ ...ok, limit: 0 }), 'limit', 'limit: 100'],
+    ['limit 1.5', () => fixedWindow({ ...ok, limit: 1.5 }), 'limit', 'whole number from 1 to 1,000,000,000'],
+    ['limit as text', () => fixedWindow({ ...ok, limit: '10' as never }), 'limit', 'got "10"'],
+    ['limit too large', () => fixedWindow({ ...ok, limit: 1_000_000_001 }), 'limit', '1,000,000,000'],
+    ['a log too long', () => slidingWindowLog({ ...ok, limit: 100_001 }), 'limit', 'sliding-window-counter'],
+    ['no window', () => fixedWindow({ limit: 10 } as never), 'window', "'30s'"],
+    ['window 0', () => fixedWindow({ ...ok, window: 0 }), 'window', '1 ms to 366 d'],
+    ['window negative', () => fixedWindow({ ...ok, window: -5 }), 'window', 'got -5'],
+    ['window NaN', () => fixedWindow({ ...ok, window: Number.NaN }), 'window', 'got NaN'],
+    ['window of a fraction', () => fixedWindow({ ...ok, window: '0.5ms' }), 'window', 'whole milliseconds'],
+    ['window too long', () => fixedWindow({ ...ok, window: '367d' }), 'window', '366 d'],
+    ['window without a unit', () => fixedWindow({ ...ok, window: '60' as never }), 'window', "'1m'"],
+    ['window in words', () => fixedWindow({ ...ok, window: '1 minute' as never }), 'window', "'1m'"],
+    ['no rate', () => tokenBucket({ capacity: 10 } as never), 'refillRate', "'100/1m'"],
+    ['rate 0', () => tokenBucket({ capacity: 10, refillRate: 0 }), 'refillRate', 'above 0'],
+    [
+      'rate infinite',
+      () => leakyBucket({ capacity: 10, leakRate: Number.POSITIVE_INFINITY }),
+      'leakRate',
+      'above 0',
+    ],
+    ['rate per nothing', () => tokenBucket({ capacity: 10, refillRate: '10/0s' }), 'refillRate', "'100/1m'"],
+    ['rate per word', () => tokenBucket({ capacity: 10, refillRate: '10/minute' }), 'refillRate', "'100/1m'"],
+    [
+      'rate for another bucket',
+      () => tokenBucket({ capacity: 10, leakRate: 1 } as never),
+      'leakRate',
+      'refillRate',
+    ],
+    ['limit for a bucket', () => tokenBucket({ limit: 10, refillRate: 1 } as never), 'limit', 'capacity'],
+    ['a name with a space', () => fixedWindow({ ...ok, name: 'per user' }), 'name', "'per-user'"],
+    ['a name with a colon', () => fixedWindow({ ...ok, name: 'a:b' }), 'name', 'a-z'],
+    ['a name too long', () => fixedWindow({ ...ok, name: 'a'.repeat(65) }), 'name', '64'],
+    ['an empty name', () => fixedWindow({ ...ok, name: '' }), 'name', '1 to 64'],
+    [
+      'an unknown algorithm',
+      () => definePolicy({ algorithm: 'sliding-window', ...ok }),
+      'algorithm',
+      'sliding-window-counter',
+    ],
+    [
+      'an inherited algorithm',
+      () => definePolicy({ algorithm: 'constructor', ...ok }),
+      'algorithm',
+      'fixed-window',
+    ],
+    ['no algorithm', () => definePolicy({ ...ok }), 'algorithm', 'fixed-window'],
+    [
+      'an unknown field',
+      () => definePolicy({ algorithm: 'fixed-window', ...ok, burst: 5 }),
+      'burst',
+      'limit, window and name',
+    ],
+    ['no object', () => definePolicy('100/1m'), undefined, "{ algorithm: 'fixed-window'"],
+    ['no options', () => fixedWindow(undefined as never), undefined, "window: '1m'"],
+  ])('%s', (_title, make, field, says) => {
+    const error = caught(make)
+    expect(error).toMatchObject({ code: 'POLICY_INVALID', field })
+    expect(error.message).toContain(says)
+  })
+})
+
+describe('rates', () => {
+  it.each([
+    [10, 1, 100_000],
+    [0.1, 1, 10_000_000],
+    [100 / 60, 1, 600_000],
+    [166.67, 16_667, 100_000_000],
+    [1 / 3, 1, 3_000_000],
+    ['100/1m', 1, 600_000],
+    ['0.5/1s', 1, 2_000_000],
+    ['1/366d', 1, 366 * 86_400_000_000],
+    [2_000_000, 2, 1],
+  ] as const)('%s is %d units every %d µs', (rate, n, d) => {
+    expect(tokenBucket({ capacity: 1, refillRate: rate })).toMatchObject({ n, d })
+  })
+
+  it('a number is the simplest fraction whose double it is', () => {
+    const fractions = fc.tuple(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 1, max: 100_000 }))
+    holds('simplest-fraction', fractions, ([p, q]) => {
+      const { n, d } = tokenBucket({ capacity: 1, refillRate: p / q })
+      // n units per d µs is p/q units per second, exactly.
+      expect(BigInt(n) * BigInt(q) * 1_000_000n).toBe(BigInt(p) * BigInt(d))
+    })
+  })
+
+  it('refuses what cannot be counted exactly, and names the nearest rate that can', () => {
+    const rates = fc.tuple(
+      fc.integer({ min: 1, max: 1_000_000_000 }),
+      fc.double({ min: 1e-7, max: 1e6, noNaN: true }),
+    )
+    holds('nearest-rate', rates, ([capacity, refillRate]) => {
+      const error = caught(() => tokenBucket({ capacity, refillRate }), true)
+      if (error === undefined) return
+      const nearest = /is '([^']+)'\.$/.exec(error.message)?.[1] as `${number}/${string}`
+      const { n, d } = tokenBucket({ capacity, refillRate: nearest })
+      // As near as the room allows: the next fraction is at most 1/(d × largest d) away.
+      const largest = Math.min(Number.MAX_SAFE_INTEGER / capacity, 366 * 86_400_000_000)
+      const off = Math.abs((n / d) * 1e6 - refillRate)
+      expect(off).toBeLessThanOrEqual(1e6 / largest + refillRate * 1e-9 + 1e-9)
+    })
+  })
+})
+
+function caught(make: () => unknown): TidegateError
+function caught(make: () => unknown, mayPass: true): TidegateError | undefined
+function caught(make: () => unknown, mayPass = false): TidegateError | undefined {
+  try {
+    make()
+  } catch (error) {
+    if (error instanceof TidegateError) return error
+    throw error
+  }
+  if (mayPass) return undefined
+  throw new Error('was not refused')
+}

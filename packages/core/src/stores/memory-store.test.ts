@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../clock.js'
+import { fixedWindow, slidingWindowLog, tokenBucket } from '../policy.js'
+import { MemoryStore } from './memory-store.js'
+
+const minute = fixedWindow({ limit: 10, window: '1m', name: 'minute' })
+const START_MS = 1_800_000_000_000
+
+function storeOf(maxKeys: number) {
+  const clock = new ManualClock(START_MS)
+  return { clock, store: new MemoryStore({ clock, maxKeys }) }
+}
+
+describe('what it remembers', () => {
+  it('is never more than maxKeys', () => {
+    const { store } = storeOf(100)
+    for (let i = 0; i < 1000; i++) {
+      store.check({ policy: minute, key: `k${i}`, cost: 1 })
+      expect(store.size).toBeLessThanOrEqual(100)
+    }
+    expect(store.size).toBe(100)
+  })
+
+  it('is bounded over all policies together', () => {
+    const { store } = storeOf(50)
+    for (let i = 0; i < 500; i++) {
+      const policy = fixedWindow({ limit: 10, window: '1m', name: `p${i % 100}` })
+      store.check({ policy, key: `k${i}`, cost: 1 })
+    }
+    expect(store.size).toBe(50)
+  })
+
+  it('goes when it has expired, as new keys come, without a timer', () => {
+    const { clock, store } = storeOf(1_000_000)
+    for (let i = 0; i < 1000; i++) store.check({ policy: minute, key: `old${i}`, cost: 1 })
+    clock.advance(60_000)
+    for (let i = 0; i < 600; i++) store.check({ policy: minute, key: `new${i}`, cost: 1 })
+    // Two slots are swept for every new key: after 600 new ones nothing old can be left.
+    expect(store.size).toBe(600)
+  })
+
+  it('uses the slots of what is gone again', () => {
+    const { clock, store } = storeOf(1000)
+    for (let round = 0; round < 20; round++) {
+      for (let i = 0; i < 500; i++) store.check({ policy: minute, key: `r${round}k${i}`, cost: 1 + (i % 10) })
+      for (let i = 0; i < 500; i++) {
+        const { remaining } = store.peek({ policy: minute, key: `r${round}k${i}`, cost: 1 })
+        expect(remaining).toBe(9 - (i % 10))
+      }
+      clock.advance(60_000)
+    }
+    expect(store.size).toBeLessThanOrEqual(1000)
+  })
+
+  it('is not looked at by peek: a peek keeps nothing', () => {
+    const { store } = storeOf(10)
+    for (let i = 0; i < 100; i++) store.peek({ policy: minute, key: `k${i}`, cost: 1 })
+    expect(store.size).toBe(0)
+  })
+
+  it('shrinks by reset, and by a refund of everything', () => {
+    const { store } = storeOf(10)
+    const { timeMs } = store.check({ policy: minute, key: 'a', cost: 2 })
+    store.check({ policy: minute, key: 'b', cost: 1 })
+    store.reset({ policy: minute, key: 'b' })
+    store.refund({ policy: minute, key: 'a', timeMs, cost: 2 })
+    expect(store.size).toBe(0)
+  })
+})
+
+describe('a full store', () => {
+  it('lets go of what has expired before anything else', () => {
+    const { clock, store } = storeOf(1000)
+    const short = fixedWindow({ limit: 10, window: '1s', name: 'short' })
+    for (let i = 0; i < 500; i++) store.check({ policy: minute, key: `live${i}`, cost: 1 })
+    for (let i = 0; i < 500; i++) store.check({ policy: short, key: `dead${i}`, cost: 9 })
+    clock.advance(1000)
+    // Expired keys are a half of what a sample of eight meets: one without any is rare.
+    for (let i = 0; i < 250; i++) store.check({ policy: minute, key: `new${i}`, cost: 1 })
+    const left = count(500, (i) => store.peek({ policy: minute, key: `live${i}`, cost: 1 }).remaining === 9)
+    expect(left).toBeGreaterThan(485)
+  })
+
+  it('lets go of what is nearest to untouched', () => {
+    const { store } = storeOf(1000)
+    for (let i = 0; i < 500; i++) store.check({ policy: minute, key: `light${i}`, cost: 1 })
+    for (let i = 0; i < 500; i++) store.check({ policy: minute, key: `heavy${i}`, cost: 9 })
+    for (let i = 0; i < 5000; i++) store.check({ policy: minute, key: `flood${i}`, cost: 1 })
+    const heavy = count(500, (i) => store.peek({ policy: minute, key: `heavy${i}`, cost: 1 }).remaining === 1)
+    expect(heavy).toBeGreaterThan(450)
+  })
+
+  it('keeps refusing a blocked client while it is flooded with other keys', () => {
+    const { store } = storeOf(200)
+    const blocked = ['mallory', 'trudy', 'oscar']
+    for (const key of blocked) {
+      store.check({ policy: minute, key, cost: 10 })
+      expect(store.check({ policy: minute, key, cost: 1 }).allowed).toBe(false)
+    }
+    for (let i = 0; i < 20_000; i++) {
+      expect(store.check({ policy: minute, key: `flood${i}`, cost: 1 }).allowed).toBe(true)
+      // Flooding keys that are used up, but not refused, do not push it out either.
+      store.check({ policy: minute, key: `flood${i}`, cost: 9 })
+    }
+    for (const key of blocked) expect(store.check({ policy: minute, key, cost: 1 }).allowed).toBe(false)
+  })
+
+  it('still serves new clients when every key in it is being refused', () => {
+    const { store } = storeOf(20)
+    for (let i = 0; i < 100; i++) {
+      expect(store.check({ policy: minute, key: `k${i}`, cost: 10 }).allowed).toBe(true)
+      expect(store.check({ policy: minute, key: `k${i}`, cost: 1 }).allowed).toBe(false)
+    }
+    expect(store.size).toBe(20)
+  })
+
+  it('holds one key, and takes two limits with room for one', () => {
+    const { store } = storeOf(1)
+    const bucket = tokenBucket({ capacity: 5, refillRate: 1, name: 'bucket' })
+    const log = slidingWindowLog({ limit: 5, window: '1s', name: 'log' })
+    for (let i = 0; i < 10; i++) {
+      const result = store.take([bucket, log, minute].map((policy) => ({ policy, key: `k${i}`, cost: 2 })))
+      expect(result.decisions.map((decision) => decision.remaining)).toStrictEqual([3, 3, 8])
+      expect(store.size).toBe(1)
+    }
+  })
+})
+
+it('does not keep policy names that have no keys', () => {
+  const { clock, store } = storeOf(100)
+  const before = process.memoryUsage().heapUsed
+  for (let i = 0; i < 50_000; i++) {
+    store.check({ policy: fixedWindow({ limit: 10, window: '1m', name: `p${i}` }), key: 'k', cost: 1 })
+    if (i % 1000 === 0) clock.advance(60_000)
+  }
+  // Kept, 50,000 names would be some 30 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(15e6)
+})
+
+it('keeps no text alive that a key was cut out of', () => {
+  const { store } = storeOf(10_000)
+  const before = process.memoryUsage().heapUsed
+  for (let i = 0; i < 2000; i++) {
+    const header = `${String(i).padStart(8, '0')}-of-a-long-header ${'x'.repeat(50_000)}${i}`
+    store.check({ policy: minute, key: header.slice(0, 25), cost: 1 })
+  }
+  // The headers are 100 MB; the keys are some 50 kB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(60e6)
+  expect(store.size).toBe(2000)
+})
+
+it('says that no text is no key, in a large store too', () => {
+  const { store } = storeOf(100_000)
+  for (let i = 0; i < 20_000; i++) store.check({ policy: minute, key: `k${i}`, cost: 1 })
+  for (const key of [undefined, null, 5, {}]) {
+    expect(() => store.check({ policy: minute, key: key as never, cost: 1 })).toThrow(
+      expect.objectContaining({ code: 'KEY_INVALID' }),
+    )
+  }
+})
+
+it('refuses an option that it does not have', () => {
+  expect(() => new MemoryStore({ maxKey: 5 } as never)).toThrow(
+    expect.objectContaining({ code: 'OPTION_INVALID', field: 'maxKey' }),
+  )
+  expect(() => new MemoryStore({ clock: {} as never })).toThrow(
+    expect.objectContaining({ code: 'OPTION_INVALID', field: 'clock' }),
+  )
+})
+
+it('refuses a maxKeys that is none', () => {
+  for (const maxKeys of [0, -1, 1.5, Number.NaN, '10' as never]) {
+    expect(() => new MemoryStore({ maxKeys })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', field: 'maxKeys' }),
+    )
+  }
+})
+
+function count(n: number, holds: (i: number) => boolean): number {
+  return Array.from({ length: n }, (_, i) => i).filter(holds).length
+}

@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+// Every ```ts block of the documentation is compiled strictly and run, as a reader would.
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('..', import.meta.url))
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+
+const examples = pages.flatMap((page) => {
+  const text = readFileSync(join(root, page), 'utf8')
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((match, i) => ({
+    title: `${page}, line ${text.slice(0, match.index).split('\n').length}`,
+    file: `${basename(page, '.md')}-${i + 1}`,
+    code: match[1] ?? '',
+  }))
+})
+
+describe('the examples in the documentation', () => {
+  let folder = ''
+
+  beforeAll(async () => {
+    // Inside node_modules, so that @tidegate/core is found as a user's project finds it.
+    const cache = join(root, 'node_modules', '.cache')
+    mkdirSync(cache, { recursive: true })
+    folder = mkdtempSync(join(cache, 'docs-'))
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          target: 'ES2023',
+          module: 'nodenext',
+          strict: true,
+          types: ['node'],
+          outDir: 'out',
+          skipLibCheck: true,
+        },
+        include: ['*.ts'],
+      }),
+    )
+    for (const { file, code } of examples) writeFileSync(join(folder, `${file}.ts`), `${code}\nexport {}\n`)
+    await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error) => {
+      throw new Error(`The examples do not compile:\n${error.stdout}`)
+    })
+  })
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('are there', () => {
+    expect(examples.length).toBeGreaterThan(10)
+  })
+
+  it.each(examples)('$title runs', async ({ file }) => {
+    await run(process.execPath, [join(folder, 'out', `${file}.js`)], { timeout: 30_000 })
+  })
+})
+
+it('npm start shows the five algorithms', async () => {
+  const { stdout } = await run(process.execPath, [join(root, 'examples/five-algorithms.mjs')])
+  for (const name of ['fixed', 'log', 'counter', 'token', 'leaky'])
+    expect(stdout).toMatch(new RegExp(name, 'i'))
+  expect(stdout).toMatch(/\b200\b/)
+})
