@@ -63,11 +63,22 @@ function columns(scenario: Scenario, all: readonly Measurement[]): Columns {
     }
     case 'pauses':
       return {
-        headings: ['growth, ms', 'without GC', 'mean, ns', 'eviction, ms', 'without GC', 'mean, ns'],
+        headings: [
+          'growth, ms',
+          'on CPU',
+          'less GC',
+          'mean ns',
+          'eviction, ms',
+          'on CPU',
+          'less GC',
+          'mean ns',
+        ],
         row: ({ figures }) => [
+          digits(figures.growthWallMs, 2),
           digits(figures.growthMs, 2),
           digits(figures.growthWithoutGcMs, 2),
           digits(figures.growthMeanNs, 0),
+          digits(figures.evictionWallMs, 2),
           digits(figures.evictionMs, 2),
           digits(figures.evictionWithoutGcMs, 2),
           digits(figures.evictionMeanNs, 0),

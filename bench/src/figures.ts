@@ -2,9 +2,11 @@
 type FigureName =
   | 'bestNs'
   | 'medianNs'
+  | 'growthWallMs'
   | 'growthMs'
   | 'growthWithoutGcMs'
   | 'growthMeanNs'
+  | 'evictionWallMs'
   | 'evictionMs'
   | 'evictionWithoutGcMs'
   | 'evictionMeanNs'

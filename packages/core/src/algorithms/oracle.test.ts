@@ -138,6 +138,22 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     )
   })
 
+  it('takes a clock exactly one span behind for its own, and one microsecond more for another', () => {
+    holds(`span-${algorithm}`, numbersOf(algorithm), ({ policy, oracle, span }) => {
+      const byWindow = algorithm === 'fixed-window' || algorithm === 'sliding-window-counter'
+      const newest = byWindow ? Math.floor(EPOCH / span) * span : EPOCH
+      for (const back of [span - 1, span, span + 1]) {
+        const reference = new Oracle(oracle)
+        reference.check(BigInt(EPOCH), BigInt(policy.limit))
+        const { state } = decide(policy, undefined, EPOCH, policy.limit)
+        const now = newest - back
+        expect(asOracle(decide(policy, state, now, 1).decision)).toStrictEqual(
+          reference.check(BigInt(now), 1n),
+        )
+      }
+    })
+  })
+
   it('refunds as the oracle does', () => {
     const refunding = fc.record({
       step,
@@ -171,5 +187,27 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
         }
       },
     )
+  })
+})
+
+it('converts a level to another unit exactly, rounded against the client', () => {
+  const levels = fc.tuple(
+    fc.maxSafeNat(),
+    fc.integer({ min: 1, max: 2 ** 45 }),
+    fc.integer({ min: 1, max: 366 * 86_400_000 }),
+  )
+  holds('convert', levels, ([level, unit, d]) => {
+    // n is 1, so that the time to fill or drain is the level itself.
+    const capacity = 200
+    const rate = `1000/${d}ms` as const
+    const known = { state: { level, unit, time: EPOCH }, expiresAt: Number.MAX_SAFE_INTEGER }
+    const cut = (converted: bigint) => (converted > BigInt(capacity * d) ? BigInt(capacity * d) : converted)
+    const peek = (policy: Policy) =>
+      BigInt(msToUs(decide(policy, known, EPOCH, 1, 'peek').decision.resetAfterMs))
+    const leaky = definePolicy({ algorithm: 'leaky-bucket', capacity, leakRate: rate })
+    const token = definePolicy({ algorithm: 'token-bucket', capacity, refillRate: rate })
+    const product = BigInt(level) * BigInt(d)
+    expect(peek(leaky)).toBe(cut((product + BigInt(unit) - 1n) / BigInt(unit)))
+    expect(BigInt(capacity * d) - peek(token)).toBe(cut(product / BigInt(unit)))
   })
 })
