@@ -1,9 +1,9 @@
 import { openSync, readSync } from 'node:fs'
 
 /**
- * Tells for how many milliseconds, in all, this thread was ready to run and waited for a processor that
- * others had. A busy machine stops everybody for 4 ms and more at a time, which says nothing about a check.
- * Only Linux tells; elsewhere it is 0, and the waits stay in what is measured.
+ * Tells for how many milliseconds, in all, this thread was ready to run and waited for a processor. A busy
+ * machine stops everybody for 4 ms and more at a time, and the engine's own helper threads stop the main one
+ * where processors are few. Only Linux tells; elsewhere it is 0.
  */
 export function openCpuWait(): () => number {
   if (process.platform !== 'linux') return () => 0

@@ -8,15 +8,14 @@ import type { PauseScenario } from './scenarios.js'
 
 /**
  * The longest single check while a store grows, in a process that has not run it before, and while every
- * check evicts a key. Three figures of each: by the clock; without waiting for a processor that others had;
- * and of that, what is left without garbage collections, to know whom to blame. A collection is part of
- * the check that it falls into, since the caller waits for it.
+ * check evicts a key. By the clock, since a caller waits for all of it; and to know whom to blame, without
+ * waiting for a processor, and of that what is left without the garbage collections that fell into it.
  */
 export async function measurePauses(subject: Subject, { keys: count }: PauseScenario): Promise<Figures> {
   const growth = await longestCheck(subject, makeKeys(count))
   const whileGrowing = {
-    growthWallMs: growth.wallMs,
-    growthMs: growth.ownMs,
+    growthMs: growth.longestMs,
+    growthOnCpuMs: growth.onCpuMs,
     growthWithoutGcMs: growth.withoutGcMs,
     growthMeanNs: growth.meanNs,
   }
@@ -26,16 +25,16 @@ export async function measurePauses(subject: Subject, { keys: count }: PauseScen
   assertSize(subject, count)
   return {
     ...whileGrowing,
-    evictionWallMs: eviction.wallMs,
-    evictionMs: eviction.ownMs,
+    evictionMs: eviction.longestMs,
+    evictionOnCpuMs: eviction.onCpuMs,
     evictionWithoutGcMs: eviction.withoutGcMs,
     evictionMeanNs: eviction.meanNs,
   }
 }
 
 interface Longest {
-  wallMs: number
-  ownMs: number
+  longestMs: number
+  onCpuMs: number
   withoutGcMs: number
   meanNs: number
 }
@@ -77,11 +76,11 @@ async function longestCheck(subject: Subject, keys: readonly string[]): Promise<
   // Collections are told a turn of the event loop later.
   await new Promise((resolve) => setTimeout(resolve, 10))
   observer.disconnect()
-  const own = slow.map(({ start, end, waitedMs }) => end - start - waitedMs)
+  const onCpu = slow.map(({ start, end, waitedMs }) => end - start - waitedMs)
   return {
-    wallMs: Math.max(fastMs, ...slow.map(({ start, end }) => end - start)),
-    ownMs: Math.max(fastMs, ...own),
-    withoutGcMs: Math.max(fastMs, ...slow.map((check, i) => own[i]! - gcMsWithin(check, collections))),
+    longestMs: Math.max(fastMs, ...slow.map(({ start, end }) => end - start)),
+    onCpuMs: Math.max(fastMs, ...onCpu),
+    withoutGcMs: Math.max(fastMs, ...slow.map((check, i) => onCpu[i]! - gcMsWithin(check, collections))),
     meanNs,
   }
 }

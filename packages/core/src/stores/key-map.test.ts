@@ -3,29 +3,32 @@ import { expect, it } from 'vitest'
 import { holds } from '../../test/kept-seeds.js'
 import { KeyMap } from './key-map.js'
 
-it('is a map, before and after its first keys are too many for one', () => {
-  // Beyond 16,384 keys the rest goes to shards; every operation is then tried on both.
-  const filled = new KeyMap()
+// Up to 16,384 keys are in one map; with the next ones they move over, four at a time.
+it.each([100, 16_384, 17_000, 20_000, 40_000])('is a map, with %d keys in it and then some', (size) => {
+  const keys: string[] = ['']
+  const map = new KeyMap((number) => keys[number]!)
   const model = new Map<string, number>()
-  for (let i = 1; i <= 20_000; i++) {
-    filled.add(`key:${i}`, i)
-    model.set(`key:${i}`, i)
+  function add(key: string): void {
+    keys.push(key)
+    map.add(key, keys.length - 1)
+    model.set(key, keys.length - 1)
   }
-  let next = 20_001
-  const steps = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 25_000 })), { maxLength: 50 })
+  for (let i = 1; i <= size; i++) add(`key:${i}`)
+  const steps = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: Math.ceil(size * 1.2) })), {
+    maxLength: 100,
+  })
   holds('key-map', steps, (list) => {
-    for (const [add, n] of list) {
+    for (const [adds, n] of list) {
       const key = `key:${n}`
-      expect(filled.get(key)).toBe(model.get(key) ?? 0)
-      if (add && !model.has(key)) {
-        filled.add(key, next)
-        model.set(key, next++)
-      } else if (!add) {
-        filled.delete(key)
+      const number = model.get(key) ?? 0
+      expect(map.get(key)).toBe(number)
+      if (adds && number === 0) add(key)
+      if (!adds && number !== 0) {
+        map.delete(key, number)
         model.delete(key)
       }
-      expect(filled.get(key)).toBe(model.get(key) ?? 0)
+      expect(map.get(key)).toBe(model.get(key) ?? 0)
     }
   })
-  for (const [key, number] of model) if (filled.get(key) !== number) throw new Error(`lost ${key}`)
+  for (const [key, number] of model) if (map.get(key) !== number) throw new Error(`lost ${key}`)
 })

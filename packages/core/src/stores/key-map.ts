@@ -1,52 +1,56 @@
+import { KeyIndex } from './key-index.js'
+
 /**
  * A map from keys to numbers above 0, for millions of keys.
  *
- * A JavaScript `Map` copies itself whole whenever it grows; at a million keys that stops the process for
- * tens of milliseconds. So the first thousands of keys are in one map, which costs nothing extra, and the
- * rest in many small ones, chosen by a hash. The hash has a secret, so that nobody can choose keys that
- * all fall into one.
+ * A JavaScript `Map` is the fastest there is, but it copies itself whole whenever it grows: at a million
+ * keys that stops the process for tens of milliseconds. So the first thousands of keys are in a `Map`; with
+ * every key that comes after them, a few move over to a `KeyIndex`, until all are there.
  */
 export class KeyMap {
-  readonly #first = new Map<string, number>()
-  #shards: Map<string, number>[] | undefined
-  readonly #secret = Math.floor(Math.random() * 2 ** 32)
+  #map: Map<string, number> | undefined = new Map()
+  #index: KeyIndex | undefined
+  readonly #keyOf: (number: number) => string
+
+  constructor(keyOf: (number: number) => string) {
+    this.#keyOf = keyOf
+  }
 
   /** The key's number, or 0. */
   get(key: string): number {
-    const found = this.#first.get(key)
+    const found = this.#map?.get(key)
     if (found !== undefined) return found
     // Whoever asks for something that is no text hears from elsewhere that it is no key.
-    if (this.#shards === undefined || typeof key !== 'string') return 0
-    return this.#shards[this.#hash(key)]!.get(key) ?? 0
+    return this.#index === undefined || typeof key !== 'string' ? 0 : this.#index.get(key)
   }
 
   /** Adds a key that is not there. */
   add(key: string, number: number): void {
-    if (this.#first.size < MAX_FIRST) {
-      this.#first.set(key, number)
-    } else {
-      this.#shards ??= new Array(SHARDS).fill(NOTHING)
-      const hash = this.#hash(key)
-      if (this.#shards[hash] === NOTHING) this.#shards[hash] = new Map()
-      this.#shards[hash]!.set(key, number)
+    if (this.#index === undefined) {
+      this.#map!.set(key, number)
+      if (this.#map!.size >= MAX_MAP) this.#index = new KeyIndex(this.#keyOf)
+      return
     }
+    this.#index.add(key, number)
+    if (this.#map !== undefined) this.#moveSome(this.#map, this.#index)
   }
 
-  delete(key: string): void {
-    if (!this.#first.delete(key)) this.#shards?.[this.#hash(key)]?.delete(key)
+  /** Removes a key that is there. */
+  delete(key: string, number: number): void {
+    if (this.#map?.delete(key) !== true) this.#index!.delete(key, number)
   }
 
-  #hash(key: string): number {
-    let hash = this.#secret
-    for (let i = 0; i < key.length; i++) {
-      hash = Math.imul(((hash << 5) | (hash >>> 27)) ^ key.charCodeAt(i), 0x9e3779b1)
+  #moveSome(map: Map<string, number>, index: KeyIndex): void {
+    let left = MOVED_PER_KEY
+    for (const [key, number] of map) {
+      if (left-- === 0) return
+      map.delete(key)
+      index.add(key, number)
     }
-    return (hash ^ (hash >>> 15)) & (SHARDS - 1)
+    this.#map = undefined
   }
 }
 
 /** A map of this size grows in about a millisecond. */
-const MAX_FIRST = 16_384
-const SHARDS = 1024
-/** Stands for a map that is not needed yet. Nothing is ever put into it. */
-const NOTHING = new Map<string, number>()
+const MAX_MAP = 16_384
+const MOVED_PER_KEY = 4

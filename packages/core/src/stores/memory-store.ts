@@ -29,6 +29,7 @@ export class MemoryStore implements SyncStore {
   readonly #spaces = new Map<string, Space>()
   /** The same by their numbers, by which rows name them. */
   readonly #spaceByNumber: (Space | undefined)[] = []
+  readonly #keyOf = (slot: number) => this.#slots.chunk(slot).keys[rowOf(slot)]!
   #lastSpace: Space | undefined
   readonly #freeNumbers: number[] = []
   #sweptUpTo = 0
@@ -172,7 +173,7 @@ export class MemoryStore implements SyncStore {
       policy,
       algorithm: algorithmOf(policy),
       tag: 0,
-      slots: new KeyMap(),
+      slots: new KeyMap(this.#keyOf),
       size: 0,
     }
     this.#spaceByNumber[number] = space
@@ -197,13 +198,13 @@ export class MemoryStore implements SyncStore {
     this.#sweep(now)
     if (this.#slots.size >= this.#maxKeys) this.#evict(now)
     const slot = this.#slots.add(space.number, key)
-    space.slots.add(this.#slots.chunk(slot).keys[rowOf(slot)]!, slot)
+    space.slots.add(this.#keyOf(slot), slot)
     space.size++
     return slot
   }
 
   #forget(space: Space, slot: number): void {
-    space.slots.delete(this.#slots.chunk(slot).keys[rowOf(slot)]!)
+    space.slots.delete(this.#keyOf(slot), slot)
     this.#slots.remove(slot)
     space.size--
   }
