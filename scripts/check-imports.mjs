@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 /** What each part may import of the others, and whether it may use Node's own modules. */
 const RULE = {
   'packages/core': { may: [], node: false },
+  'packages/redis': { may: ['@tidegate/core'], node: true },
   bench: { may: ['@tidegate/core'], node: true },
 }
 

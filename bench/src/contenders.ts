@@ -19,7 +19,7 @@ export interface Subject<A = unknown> {
   used(key: string): number | Promise<number>
   /** How many keys it holds. */
   size(): number
-  /** The most it can hold; absent if it grows without end. */
+  /** The most keys it can hold; absent if it grows without end. */
   maxKeys?: number
 }
 
@@ -28,35 +28,37 @@ const HOUR_MS = 3_600_000
 const LIMIT = 1_000_000_000
 /** A bucket counts in units of its rate, so that it cannot be as large. */
 const CAPACITY = 1_000_000
-const MAX_KEYS = 1_000_000
 
-export const CONTENDERS = {
-  'token bucket': () => tidegate(tokenBucket({ capacity: CAPACITY, refillRate: '1/1h' })),
-  'fixed window': () => tidegate(fixedWindow({ limit: LIMIT, window: HOUR_MS })),
-  'sliding counter': () => tidegate(slidingWindowCounter({ limit: LIMIT, window: HOUR_MS })),
-  'leaky bucket': () => tidegate(leakyBucket({ capacity: CAPACITY, leakRate: '1/1h' })),
+const CONTENDERS = {
+  'token bucket': tidegate(tokenBucket({ capacity: CAPACITY, refillRate: '1/1h' })),
+  'fixed window': tidegate(fixedWindow({ limit: LIMIT, window: HOUR_MS })),
+  'sliding counter': tidegate(slidingWindowCounter({ limit: LIMIT, window: HOUR_MS })),
+  'leaky bucket': tidegate(leakyBucket({ capacity: CAPACITY, leakRate: '1/1h' })),
   RateLimiterMemory: rateLimiterFlexible,
   'express MemoryStore': expressRateLimit,
   'bare Map': bareMap,
   nothing,
-} satisfies Record<string, () => Subject>
+} satisfies Record<string, (maxKeys: number) => Subject>
 
 export type ContenderName = keyof typeof CONTENDERS
 
-export function makeContender(name: string): Subject {
+/** `maxKeys` is for those who have a bound. */
+export function makeContender(name: string, maxKeys = 1_000_000): Subject {
   if (!Object.hasOwn(CONTENDERS, name)) throw new Error(`There is no contender "${name}".`)
-  return CONTENDERS[name as ContenderName]()
+  return CONTENDERS[name as ContenderName](maxKeys)
 }
 
-function tidegate(policy: Policy): Subject<Decision> {
-  const store = new MemoryStore({ maxKeys: MAX_KEYS })
-  const limiter = createLimiter({ policy, store })
-  return {
-    check: limiter.check,
-    isAllowed: (decision) => decision.allowed,
-    used: (key) => policy.limit - limiter.peek(key).remaining,
-    size: () => store.size,
-    maxKeys: MAX_KEYS,
+function tidegate(policy: Policy) {
+  return (maxKeys: number): Subject<Decision> => {
+    const store = new MemoryStore({ maxKeys })
+    const limiter = createLimiter({ policy, store })
+    return {
+      check: limiter.check,
+      isAllowed: (decision) => decision.allowed,
+      used: (key) => policy.limit - limiter.peek(key).remaining,
+      size: () => store.size,
+      maxKeys,
+    }
   }
 }
 

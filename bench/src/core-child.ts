@@ -22,7 +22,7 @@ function measure(): Promise<Figures> | Figures {
     case 'speed':
       return measureSpeed(makeContender(contender), scenario)
     case 'pauses':
-      return measurePauses(makeContender(contender), scenario)
+      return measurePauses((maxKeys) => makeContender(contender, maxKeys), scenario)
     case 'memory':
       return measureMemory(makeContender(contender), scenario)
     case 'log':

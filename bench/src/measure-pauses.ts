@@ -7,11 +7,19 @@ import { makeKeys } from './keys.js'
 import type { PauseScenario } from './scenarios.js'
 
 /**
- * The longest single check while a store grows, in a process that has not run it before, and while every
- * check evicts a key. By the clock, since a caller waits for all of it; and to know whom to blame, without
- * waiting for a processor, and of that what is left without the garbage collections that fell into it.
+ * The longest single check while a store grows, and while every check evicts a key. By the clock, since a
+ * caller waits for all of it; and to know whom to blame, without waiting for a processor, and of that what
+ * is left without the garbage collections that fell into it.
  */
-export async function measurePauses(subject: Subject, { keys: count }: PauseScenario): Promise<Figures> {
+export async function measurePauses(
+  make: (maxKeys: number) => Subject,
+  { keys: count }: PauseScenario,
+): Promise<Figures> {
+  // A small store first, of which most keys are evicted: the engine compiles what it runs, beside us and on
+  // the same processors, and a server's engine has long done so.
+  await longestCheck(make(WARM_UP_KEYS / 10), makeKeys(WARM_UP_KEYS))
+
+  const subject = make(count)
   const growth = await longestCheck(subject, makeKeys(count))
   const whileGrowing = {
     growthMs: growth.longestMs,
@@ -44,6 +52,8 @@ async function longestCheck(subject: Subject, keys: readonly string[]): Promise<
   if (distinct !== keys.length) throw new Error(`${keys.length} keys were promised, ${distinct} were made.`)
   // The keys become old before the first check: what it costs to make them is not the store's.
   await collectGarbage()
+  // The collector's own threads go on for a while.
+  await new Promise((resolve) => setTimeout(resolve, 500))
   const collections: PerformanceEntry[] = []
   const observer = new PerformanceObserver((list) => collections.push(...list.getEntries()))
   observer.observe({ entryTypes: ['gc'] })
@@ -95,5 +105,6 @@ function assertSize(subject: Subject, expected: number): void {
   throw new Error(`The store should hold ${expected} keys, it holds ${subject.size()}.`)
 }
 
+const WARM_UP_KEYS = 200_000
 /** Only what is slower is looked at more closely. */
 const SLOW_MS = 0.5

@@ -2,7 +2,7 @@ import type { Subject } from './contenders.js'
 import { type Figures, median } from './figures.js'
 import { makeKeys, makeOrder } from './keys.js'
 import type { SpeedScenario } from './scenarios.js'
-import { setUp } from './set-up.js'
+import { hourWithRoom, setUp } from './set-up.js'
 
 /** Nanoseconds per check, the best and the median of the batches. */
 export async function measureSpeed(
@@ -11,6 +11,7 @@ export async function measureSpeed(
 ): Promise<Figures> {
   const keys = makeKeys(count)
   const order = makeOrder(count, checks)
+  await hourWithRoom()
   await setUp(subject, keys, order)
 
   const run = callers === 0 ? plainly : awaited

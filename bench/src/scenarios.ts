@@ -70,7 +70,7 @@ const TEN_THOUSAND_KEYS = {
   keys: 10_000,
   checks: 500_000,
   batch: 250_000,
-  passes: 5,
+  passes: 4,
 } as const
 
 const LIMITS = { 'limit 100': 100, 'limit 100,000': 100_000 }

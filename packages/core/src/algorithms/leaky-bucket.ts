@@ -55,11 +55,12 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
     if (!stillCounts(policy, decidedAt, at)) return 0
     const before = levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, Math.max(0, at - time))
     const given = Math.min(cost * d, before)
+    if (given === 0) return 0
     const level = before - given
     numbers[state + LEVEL] = level
     numbers[state + UNIT] = d
     numbers[state + TIME] = at
-    numbers[state + EXPIRES_AT] = at + timeToFlow(policy, level)
+    numbers[state + EXPIRES_AT] = level === 0 ? 0 : at + timeToFlow(policy, level)
     return given / d
   },
 

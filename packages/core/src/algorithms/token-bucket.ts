@@ -54,11 +54,12 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
     if (!stillCounts(policy, decidedAt, at)) return 0
     const before = levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, Math.max(0, at - time))
     const given = Math.min(cost * d, full - before)
+    if (given === 0) return 0
     const level = before + given
     numbers[state + LEVEL] = level
     numbers[state + UNIT] = d
     numbers[state + TIME] = at
-    numbers[state + EXPIRES_AT] = at + timeToFlow(policy, full - level)
+    numbers[state + EXPIRES_AT] = level === full ? 0 : at + timeToFlow(policy, full - level)
     return given / d
   },
 

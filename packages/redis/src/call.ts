@@ -1,0 +1,118 @@
+import type { Decision, Policy } from '@tidegate/core'
+import { TidegateError } from '@tidegate/core'
+
+/** One limit of one entry, with the name of its Redis key. */
+export interface RedisLimit {
+  policy: Policy
+  redisKey: string
+  cost: number
+}
+
+/** What is decided as one: a check, a peek, several limits all or nothing, or a refund. */
+export interface Entry {
+  kind: 'take' | 'peek' | 'refund'
+  limits: readonly RedisLimit[]
+  /** Of a refund: when the decision was made, in microseconds. */
+  decidedAt?: number
+}
+
+/** What the script found for one entry: a decision for each limit, or the units that a refund gave. */
+export type EntryReply = { decisions: Decision[]; given: number } | { failed: string }
+
+const LETTERS: Record<Policy['algorithm'], string> = {
+  'fixed-window': 'f',
+  'sliding-window-log': 'l',
+  'sliding-window-counter': 'c',
+  'token-bucket': 't',
+  'leaky-bucket': 'k',
+}
+
+const KINDS = { take: 0, peek: 1, together: 2, refund: 3 }
+/** Costs are below it; what is above says what to do with them. `main.lua` takes it apart. */
+const COSTS = 2 ** 30
+
+/** The keys and arguments of one call of the script; see `lua/main.lua`. */
+export function encode(entries: readonly Entry[], timeUs: number): { keys: string[]; args: string[] } {
+  const keys: string[] = []
+  const policies: Policy[] = []
+  const limits: string[] = []
+  for (const entry of entries) {
+    for (let i = 0; i < entry.limits.length; i++) {
+      const { policy, redisKey, cost } = entry.limits[i]!
+      let index = policies.indexOf(policy)
+      if (index < 0) index = policies.push(policy) - 1
+      const kind = i < entry.limits.length - 1 ? KINDS.together : KINDS[entry.kind]
+      keys.push(redisKey)
+      limits.push(String(Math.min(cost, COSTS - 1) + COSTS * (kind + 4 * index)))
+      if (entry.kind === 'refund') limits.push(String(entry.decidedAt))
+    }
+  }
+  const args = [String(timeUs), String(policies.length)]
+  for (const policy of policies) args.push(...argumentsOf(policy))
+  args.push(...limits)
+  return { keys, args }
+}
+
+/** Four arguments for a policy, made once. */
+function argumentsOf(policy: Policy): string[] {
+  let known = argumentsByPolicy.get(policy)
+  if (known === undefined) {
+    const [a, b] = 'windowUs' in policy ? [policy.windowUs, 0] : [policy.n, policy.d]
+    known = [LETTERS[policy.algorithm], String(policy.limit), String(a), String(b)]
+    argumentsByPolicy.set(policy, known)
+  }
+  return known
+}
+
+const argumentsByPolicy = new WeakMap<Policy, string[]>()
+
+/** What the reply says of each entry. Anything that is not as `lua/main.lua` promises is refused. */
+export function decode(entries: readonly Entry[], reply: unknown): EntryReply[] {
+  const numbers = reply as number[]
+  const limits = entries.reduce((sum, entry) => sum + entry.limits.length, 0)
+  if (!Array.isArray(reply) || reply.length < 1 + 3 * limits) {
+    throw new TidegateError(
+      'STORE_FAILED',
+      'Redis answered with something that is not an answer of the script.',
+    )
+  }
+  const now = numbers[0]!
+  const reasons = reply.slice(1 + 3 * limits) as string[]
+  let at = 1
+  return entries.map((entry) => {
+    const first = at
+    at += 3 * entry.limits.length
+    if (numbers[first] === -1) return { failed: String(reasons.shift() ?? 'the script gave no reason') }
+    if (entry.kind === 'refund') {
+      const { policy } = entry.limits[0]!
+      return { decisions: [], given: 'd' in policy ? numbers[first]! / policy.d : numbers[first]! }
+    }
+    const decisions = entry.limits.map(({ policy, cost }, i) =>
+      decisionOf(policy, cost, now, numbers, first + 3 * i),
+    )
+    return { decisions, given: 0 }
+  })
+}
+
+function decisionOf(
+  policy: Policy,
+  cost: number,
+  now: number,
+  numbers: readonly number[],
+  at: number,
+): Decision {
+  const packed = numbers[at]!
+  const allowed = packed % 2 === 1
+  const wait = numbers[at + 2]! / 1000
+  return {
+    allowed,
+    limit: policy.limit,
+    cost,
+    remaining: Math.floor(packed / 2),
+    retryAfterMs: allowed ? 0 : wait,
+    resetAfterMs: numbers[at + 1]! / 1000,
+    delayMs: allowed ? wait : 0,
+    timeMs: now / 1000,
+    policy: policy.name,
+  }
+}

@@ -1,0 +1,116 @@
+import type { ConnectionOptions } from 'node:tls'
+import { show, TidegateError } from '@tidegate/core'
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
+import { ofIoredis, type RedisConnection } from './connection.js'
+
+export interface ConnectOptions {
+  /** User name, if it is not in the URL. Default: none. */
+  username?: string
+  /** Password, if it is not in the URL. Default: none. */
+  password?: string
+  /** TLS options for `rediss://`; with them, Sentinel and Cluster use TLS too. Default: none. */
+  tls?: ConnectionOptions
+  /** How long to wait for a connection, in milliseconds. Default: 1000. */
+  connectTimeoutMs?: number
+}
+
+/** Connects to what a URL names: one server, a primary that sentinels know, or a cluster. */
+export function connect(url: string, options: ConnectOptions): RedisConnection {
+  const { scheme, hosts, path, username, password } = parse(url)
+  const tls = scheme === 'rediss' ? { tls: options.tls ?? {} } : options.tls ? { tls: options.tls } : {}
+  const user = options.username ?? username
+  const secret = options.password ?? password
+  const common: RedisOptions = {
+    ...(user === undefined ? {} : { username: user }),
+    ...(secret === undefined ? {} : { password: secret }),
+    ...tls,
+    connectTimeout: options.connectTimeoutMs ?? 1000,
+    // A call whose connection was lost may have been executed: it is never sent again by itself.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(50 * attempt, 500),
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  }
+  const client = open(scheme, hosts, path, common)
+  // Every failed call is told to whoever made it; ioredis would print what nobody listens to.
+  client.on('error', () => {})
+  const connection = ofIoredis(client as never)
+  return { ...connection, close: async () => client.disconnect() }
+}
+
+function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions): Redis | Cluster {
+  if (scheme === 'redis+cluster') {
+    const options: ClusterOptions = {
+      redisOptions: common,
+      clusterRetryStrategy: (attempt) => Math.min(50 * attempt, 500),
+      slotsRefreshTimeout: common.connectTimeout ?? 1000,
+      slotsRefreshInterval: 5000,
+    }
+    return new Cluster(hosts, options)
+  }
+  if (scheme === 'redis+sentinel') {
+    return new Redis({
+      ...common,
+      sentinels: hosts,
+      name: path,
+      sentinelRetryStrategy: (attempt) => Math.min(50 * attempt, 500),
+    })
+  }
+  return new Redis({ ...common, ...hosts[0]!, db: path === '' ? 0 : Number(path) })
+}
+
+type Scheme = 'redis' | 'rediss' | 'redis+sentinel' | 'redis+cluster'
+
+interface Host {
+  host: string
+  port: number
+}
+
+const DEFAULT_PORT: Record<Scheme, number> = {
+  redis: 6379,
+  rediss: 6379,
+  'redis+sentinel': 26379,
+  'redis+cluster': 6379,
+}
+
+/** Several hosts are more than `URL` can take apart, so: scheme://[user[:password]@]host[:port],…[/path]. */
+export function parse(url: string) {
+  const match =
+    /^(rediss?|redis\+sentinel|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^/?#]*))?$/.exec(url)
+  if (!match) throw invalid(url, 'it is not written like one of them')
+  const scheme = match[1] as Scheme
+  const [user, ...rest] = (match[2] ?? '').split(':')
+  const hosts = match[3]!.split(',').map((text) => hostOf(url, text, DEFAULT_PORT[scheme]))
+  const path = decodeURIComponent(match[4] ?? '')
+  if (hosts.length > 1 && !scheme.includes('+'))
+    throw invalid(url, 'several hosts need redis+sentinel:// or redis+cluster://')
+  if (scheme === 'redis+sentinel' && path === '')
+    throw invalid(url, "the primary's name is missing after the hosts")
+  if (scheme === 'redis+cluster' && path !== '') throw invalid(url, 'a cluster has no databases to choose')
+  if (!scheme.includes('+') && !/^\d{0,5}$/.test(path))
+    throw invalid(url, 'the database after the host must be a number')
+  return {
+    scheme,
+    hosts,
+    path,
+    username: user ? decodeURIComponent(user) : undefined,
+    password: rest.length > 0 ? decodeURIComponent(rest.join(':')) : undefined,
+  }
+}
+
+function hostOf(url: string, text: string, defaultPort: number): Host {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
+  const port = Number(match?.[2] ?? defaultPort)
+  if (!match || port < 1 || port > 65_535) throw invalid(url, `${show(text)} is not a host and a port`)
+  return { host: match[1]!.replace(/^\[|\]$/g, ''), port }
+}
+
+function invalid(url: string, why: string): TidegateError {
+  // Never the password: the message may be logged.
+  const shown = url.replace(/\/\/[^@/]*@/, '//…@')
+  return new TidegateError(
+    'OPTION_INVALID',
+    `${show(shown)} is no Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
+    { field: 'url' },
+  )
+}

@@ -1,0 +1,63 @@
+import { show, TidegateError } from '@tidegate/core'
+
+/** All that the store needs of a Redis client: three things. Adapters for others are as short as these. */
+export interface RedisConnection {
+  /** Whether keys live in slots, on several nodes. */
+  readonly isCluster: boolean
+  /** Sends one command to wherever `key` lives. */
+  send(key: string, command: string[]): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** An ioredis client (`Redis` or `Cluster`), as far as it is used here. */
+export interface IoredisClient {
+  readonly isCluster?: boolean
+  call(command: string, args: string[]): Promise<unknown>
+  quit(): Promise<unknown>
+}
+
+/** A node-redis client. It must be connected by whoever made it. */
+export interface NodeRedisClient {
+  sendCommand(args: string[]): Promise<unknown>
+}
+
+/** A node-redis cluster client. */
+export interface NodeRedisCluster {
+  readonly masters: unknown
+  sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>
+}
+
+/** A client that somebody else made, and will close. */
+export function connectionOf(client: unknown): RedisConnection {
+  if (typeof client === 'object' && client !== null) {
+    if ('call' in client) return ofIoredis(client as IoredisClient)
+    if ('sendCommand' in client && 'masters' in client) return ofNodeRedisCluster(client as NodeRedisCluster)
+    if ('sendCommand' in client) return ofNodeRedis(client as NodeRedisClient)
+  }
+  throw new TidegateError(
+    'OPTION_INVALID',
+    `RedisStore takes a URL such as "redis://localhost:6379", or an ioredis or node-redis client, got ${show(client)}.`,
+  )
+}
+
+async function leaveOpen(): Promise<void> {}
+
+export function ofIoredis(client: IoredisClient): RedisConnection {
+  return {
+    isCluster: client.isCluster === true,
+    send: (_key, [name, ...args]) => client.call(name!, args),
+    close: leaveOpen,
+  }
+}
+
+function ofNodeRedis(client: NodeRedisClient): RedisConnection {
+  return { isCluster: false, send: (_key, command) => client.sendCommand(command), close: leaveOpen }
+}
+
+function ofNodeRedisCluster(client: NodeRedisCluster): RedisConnection {
+  return {
+    isCluster: true,
+    send: (key, command) => client.sendCommand(key, false, command),
+    close: leaveOpen,
+  }
+}
