@@ -34,9 +34,10 @@ export function decision(policy: Policy, now: number, cost: number, found: Findi
     limit: policy.limit,
     cost,
     remaining: found.remaining,
-    retryAfterMs: usToMs(found.retryAfter),
+    // Two of the three are nearly always 0, and a division costs more than to see that.
+    retryAfterMs: found.retryAfter === 0 ? 0 : usToMs(found.retryAfter),
     resetAfterMs: usToMs(found.resetAfter),
-    delayMs: usToMs(found.delay),
+    delayMs: found.delay === 0 ? 0 : usToMs(found.delay),
     timeMs: usToMs(now),
     policy: policy.name,
   }

@@ -27,6 +27,7 @@ export {
 } from './policy.js'
 export type { Rate } from './rate.js'
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
+export { type RememberRefusalsOptions, rememberRefusals } from './stores/remember-refusals.js'
 export { assertCost, assertRefund, type Limit, limitsOf } from './stores/requests.js'
 export type {
   MaybePromise,

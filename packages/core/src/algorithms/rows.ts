@@ -4,6 +4,7 @@
  */
 export interface Rows {
   readonly numbers: Float64Array
+  /** Empty until there is something that does not fit: most algorithms never need it. */
   readonly objects: (object | undefined)[]
 }
 
@@ -17,5 +18,5 @@ export const EXPIRES_AT = 4
 export const STORE_NUMBERS = 5
 
 export function makeRows(count: number): Rows {
-  return { numbers: new Float64Array(count * ROW), objects: new Array(count).fill(undefined) }
+  return { numbers: new Float64Array(count * ROW), objects: [] }
 }

@@ -75,10 +75,10 @@ describe('a full store', () => {
     for (let i = 0; i < 500; i++) store.check({ policy: minute, key: `live${i}`, cost: 1 })
     for (let i = 0; i < 500; i++) store.check({ policy: short, key: `dead${i}`, cost: 9 })
     clock.advance(1000)
-    // Expired keys are a half of what a sample of eight meets: one without any is rare.
+    // Expired keys are a half of what a sample meets: one without any is rare.
     for (let i = 0; i < 250; i++) store.check({ policy: minute, key: `new${i}`, cost: 1 })
     const left = count(500, (i) => store.peek({ policy: minute, key: `live${i}`, cost: 1 }).remaining === 9)
-    expect(left).toBeGreaterThan(485)
+    expect(left).toBeGreaterThan(465)
   })
 
   it('lets go of what is nearest to untouched', () => {

@@ -1,6 +1,6 @@
 import type { Algorithm, Mode } from '../algorithms/algorithm.js'
 import { algorithmOf } from '../algorithms/all.js'
-import { EXPIRES_AT, ROW, STORE_NUMBERS } from '../algorithms/rows.js'
+import { EXPIRES_AT, ROW, type Rows, STORE_NUMBERS } from '../algorithms/rows.js'
 import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
@@ -23,7 +23,7 @@ export interface MemoryStoreOptions {
  * time as new keys come, and a full store lets go of the keys that matter least.
  */
 export class MemoryStore implements SyncStore {
-  readonly #clock: Clock
+  #clock: Clock
   readonly #maxKeys: number
   #slots = new Slots()
   readonly #spaces = new Map<string, Space>()
@@ -34,7 +34,6 @@ export class MemoryStore implements SyncStore {
   readonly #freeNumbers: number[] = []
   #sweptUpTo = 0
   #spacesSweptUpTo = 0
-  #closed = false
 
   constructor(options: MemoryStoreOptions = {}) {
     assertOptions('new MemoryStore()', options, ['clock', 'maxKeys'])
@@ -63,11 +62,11 @@ export class MemoryStore implements SyncStore {
   }
 
   check({ policy, key, cost }: TakeRequest): Decision {
-    return this.#decide(policy, key, cost, this.#now(), 'take')
+    return this.#decide(policy, key, cost, this.#clock.nowUs(), 'take')
   }
 
   take(requests: readonly TakeRequest[]): TakeResult {
-    const now = this.#now()
+    const now = this.#clock.nowUs()
     const { limits, limitOfRequest } = limitsOf(requests)
     // Look at every limit before the first is charged.
     const looks = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, 'peek'))
@@ -83,24 +82,24 @@ export class MemoryStore implements SyncStore {
   }
 
   peek({ policy, key, cost }: TakeRequest): Decision {
-    return this.#decide(policy, key, cost, this.#now(), 'peek')
+    return this.#decide(policy, key, cost, this.#clock.nowUs(), 'peek')
   }
 
   refund(request: RefundRequest): number {
-    const now = this.#now()
+    const now = this.#clock.nowUs()
     assertRefund(request)
     const { policy, key, timeMs, cost } = request
     const space = this.#spaceOf(policy)
     const slot = space.slots.get(key)
-    if (slot === 0 || !this.#isLive(slot, space, now)) return 0
     const rows = this.#slots.chunk(slot)
+    if (!isLive(rows, rowOf(slot), space, now)) return 0
     const given = space.algorithm.refund(policy, rows, rowOf(slot), now, msToUs(timeMs), cost)
     if (this.#number(slot, EXPIRES_AT) <= now) this.#forget(space, slot)
     return given
   }
 
   reset({ policy, key }: ResetRequest): void {
-    this.#now()
+    this.#clock.nowUs()
     const space = this.#spaceOf(policy)
     assertKey(key)
     const slot = space.slots.get(key)
@@ -108,7 +107,7 @@ export class MemoryStore implements SyncStore {
   }
 
   close(): void {
-    this.#closed = true
+    this.#clock = CLOSED
     this.#slots = new Slots()
     this.#spaces.clear()
     this.#spaceByNumber.length = 0
@@ -117,33 +116,28 @@ export class MemoryStore implements SyncStore {
 
   #decide(policy: Policy, key: string, cost: number, now: number, mode: Mode): Decision {
     const space = this.#spaceOf(policy)
-    if (!(cost >= 1 && cost <= policy.limit && Number.isInteger(cost))) assertCost(policy, cost)
-    let slot = space.slots.get(key)
-    if (slot === 0 || !this.#isLive(slot, space, now)) slot = this.#slotFor(space, key, slot, now, mode)
+    if (cost !== 1) assertCost(policy, cost)
+    const slot = space.slots.get(key)
     const rows = this.#slots.chunk(slot)
     const row = rowOf(slot)
+    if (!isLive(rows, row, space, now)) return this.#decideAfresh(space, key, slot, cost, now, mode)
     const decision = space.algorithm.decide(policy, rows, row, now, cost, mode)
-    if (!decision.allowed && mode !== 'peek') {
-      rows.numbers[row * ROW + BLOCKED_UNTIL] = now + msToUs(decision.retryAfterMs)
-    }
+    if (!decision.allowed && mode !== 'peek') noteRefusal(rows, row, decision)
     return decision
   }
 
-  /**
-   * An untouched row for a key that has none, or whose row has expired or is another algorithm's. Slot 0,
-   * which is nobody's, will do where nothing is written; and an untouched key is never refused.
-   */
-  #slotFor(space: Space, key: string, known: number, now: number, mode: Mode): number {
+  /** Decides for a key that has no row, or one that has expired or is another algorithm's. It is never refused. */
+  #decideAfresh(space: Space, key: string, known: number, cost: number, now: number, mode: Mode): Decision {
     // A key in the table has been looked at before: only a new one needs to be.
     if (known === 0) assertKey(key)
-    if (mode !== 'take') return 0
-    const slot = known === 0 ? this.#newSlot(space, key, now) : known
-    const { numbers, objects } = this.#slots.chunk(slot)
+    // Where nothing is taken nothing is written, and the row that is nobody's will do.
+    const slot = mode !== 'take' ? 0 : known === 0 ? this.#newSlot(space, key, now) : known
+    const rows = this.#slots.chunk(slot)
     const row = rowOf(slot)
-    numbers.fill(0, row * ROW, (row + 1) * ROW)
-    numbers[row * ROW + TAG] = space.tag
-    objects[row] = undefined
-    return slot
+    rows.numbers.fill(0, row * ROW, (row + 1) * ROW)
+    if (rows.objects.length > row) rows.objects[row] = undefined
+    if (slot !== 0) rows.numbers[row * ROW + TAG] = space.tag
+    return space.algorithm.decide(space.policy, rows, row, now, cost, mode)
   }
 
   /** The keys under this policy's name, read by this policy from now on. */
@@ -241,8 +235,10 @@ export class MemoryStore implements SyncStore {
       space = this.#ownerOf(slot)
     } while (space === undefined)
     const { policy, algorithm } = space
-    const readable = this.#isLive(slot, space, now) ? slot : 0
-    const look = algorithm.decide(policy, this.#slots.chunk(readable), rowOf(readable), now, 1, 'peek')
+    const rows = this.#slots.chunk(slot)
+    // Row 0 of every chunk is an untouched one.
+    const row = isLive(rows, rowOf(slot), space, now) ? rowOf(slot) : 0
+    const look = algorithm.decide(policy, rows, row, now, 1, 'peek')
     const blockedUntil = this.#number(slot, BLOCKED_UNTIL)
     return {
       slot,
@@ -258,21 +254,26 @@ export class MemoryStore implements SyncStore {
     return owner === NOBODY ? undefined : this.#spaceByNumber[owner]
   }
 
-  /** Whether what is in the slot still means anything, and is of the algorithm that is in force. */
-  #isLive(slot: number, space: Space, now: number): boolean {
-    const { numbers } = this.#slots.chunk(slot)
-    const row = rowOf(slot) * ROW
-    return numbers[row + EXPIRES_AT]! > now && numbers[row + TAG] === space.tag
-  }
-
   #number(slot: number, field: number): number {
     return this.#slots.chunk(slot).numbers[rowOf(slot) * ROW + field]!
   }
+}
 
-  #now(): number {
-    if (this.#closed) throw new TidegateError('STORE_FAILED', 'This memory store is closed; make a new one.')
-    return this.#clock.nowUs()
-  }
+/** Whether what is in a row still means anything, and is of the algorithm that is in force. Row 0 is not. */
+function isLive({ numbers }: Rows, row: number, space: Space, now: number): boolean {
+  return numbers[row * ROW + EXPIRES_AT]! > now && numbers[row * ROW + TAG] === space.tag
+}
+
+/** Until when the request would be refused again, for eviction to know. */
+function noteRefusal({ numbers }: Rows, row: number, { timeMs, retryAfterMs }: Decision): void {
+  numbers[row * ROW + BLOCKED_UNTIL] = msToUs(timeMs) + msToUs(retryAfterMs)
+}
+
+/** The time of a store that is closed: whoever asks for it hears so. */
+const CLOSED: Clock = {
+  nowUs() {
+    throw new TidegateError('STORE_FAILED', 'This memory store is closed; make a new one.')
+  },
 }
 
 /** The keys of one policy name. */

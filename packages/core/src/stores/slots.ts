@@ -36,7 +36,7 @@ export class Slots {
     const row = rowOf(slot)
     chunk.keys[row] = ''
     chunk.owners[row] = NOBODY
-    chunk.objects[row] = undefined
+    if (chunk.objects.length > row) chunk.objects[row] = undefined
     chunk.numbers[row * ROW] = this.#firstFree
     this.#firstFree = slot
     this.size--
