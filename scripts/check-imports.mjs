@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const RULE = {
   'packages/core': { may: [], node: false },
   'packages/redis': { may: ['@tidegate/core'], node: true },
-  bench: { may: ['@tidegate/core'], node: true },
+  bench: { may: ['@tidegate/core', '@tidegate/redis'], node: true },
 }
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)))

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { circumstances } from './circumstances.js'
 import { report } from './core-report.js'
 import { judge } from './core-targets.js'
 import { measureAll } from './rounds.js'
@@ -13,20 +13,10 @@ export async function core({ quick }: { quick: boolean }): Promise<boolean> {
 
   const file = new URL('../results/core.json', import.meta.url)
   mkdirSync(new URL('.', file), { recursive: true })
-  writeFileSync(file, `${JSON.stringify({ ...circumstances(), quick, results, measurements }, null, 2)}\n`)
+  writeFileSync(
+    file,
+    `${JSON.stringify({ ...circumstances('core'), quick, results, measurements }, null, 2)}\n`,
+  )
   console.log(`Written to ${fileURLToPath(file)}`)
   return results.every((result) => result.holds)
-}
-
-/** Without these, a figure from another day says nothing. */
-function circumstances() {
-  return {
-    benchmark: 'core',
-    date: new Date().toISOString(),
-    node: process.version,
-    v8: process.versions.v8,
-    platform: `${process.platform} ${process.arch}`,
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-  }
 }

@@ -1,7 +1,8 @@
 import { core } from './core.js'
+import { redis } from './redis.js'
 
 /** Each answers whether what was promised holds. */
-const BENCHMARKS: Record<string, (options: { quick: boolean }) => Promise<boolean>> = { core }
+const BENCHMARKS: Record<string, (options: { quick: boolean }) => Promise<boolean>> = { core, redis }
 
 const args = process.argv.slice(2)
 const [name = '', ...others] = args.filter((arg) => arg !== '--quick')

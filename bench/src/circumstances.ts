@@ -1,0 +1,14 @@
+import { availableParallelism, cpus } from 'node:os'
+
+/** Without these, a figure from another day says nothing. */
+export function circumstances(benchmark: string) {
+  return {
+    benchmark,
+    date: new Date().toISOString(),
+    node: process.version,
+    v8: process.versions.v8,
+    platform: `${process.platform} ${process.arch}`,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+  }
+}
