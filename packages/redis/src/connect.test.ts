@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { parse } from './connect.js'
+
+const base = { path: '', username: undefined, password: undefined }
+
+describe('an address', () => {
+  it.each([
+    ['redis://localhost', { ...base, scheme: 'redis', hosts: [{ host: 'localhost', port: 6379 }] }],
+    [
+      'redis://localhost:6380/3',
+      { ...base, scheme: 'redis', hosts: [{ host: 'localhost', port: 6380 }], path: '3' },
+    ],
+    ['redis://[::1]:6380', { ...base, scheme: 'redis', hosts: [{ host: '::1', port: 6380 }] }],
+    [
+      'rediss://ann:p%40ss%3Aword@db.example:1',
+      {
+        ...base,
+        scheme: 'rediss',
+        hosts: [{ host: 'db.example', port: 1 }],
+        username: 'ann',
+        password: 'p@ss:word',
+      },
+    ],
+    [
+      'redis://:secret@h',
+      { ...base, scheme: 'redis', hosts: [{ host: 'h', port: 6379 }], password: 'secret' },
+    ],
+    [
+      'redis+sentinel://a,b:26380/main',
+      {
+        ...base,
+        scheme: 'redis+sentinel',
+        hosts: [
+          { host: 'a', port: 26379 },
+          { host: 'b', port: 26380 },
+        ],
+        path: 'main',
+      },
+    ],
+    [
+      'redis+cluster://u:p@a:7000,b:7001',
+      {
+        ...base,
+        scheme: 'redis+cluster',
+        hosts: [
+          { host: 'a', port: 7000 },
+          { host: 'b', port: 7001 },
+        ],
+        username: 'u',
+        password: 'p',
+      },
+    ],
+  ])('%s is understood', (url, expected) => {
+    expect(parse(url)).toStrictEqual(expected)
+  })
+
+  it.each([
+    ['localhost:6379', 'redis://host:6379'],
+    ['http://localhost', 'redis://host:6379'],
+    ['redis://', 'not written like'],
+    ['redis://a,b', 'redis+sentinel://'],
+    ['redis://a:99999', 'host and a port'],
+    ['redis://a:6379:1', 'host and a port'],
+    ['redis://a/main', 'must be a number'],
+    ['redis+sentinel://a,b', "primary's name"],
+    ['redis+cluster://a/1', 'no databases'],
+    ['redis://a?db=1', 'not written like'],
+  ])('%s is refused, and the message says what to write', (url, says) => {
+    expect(() => parse(url)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining(says) }),
+    )
+  })
+
+  it('never shows a password', () => {
+    let message = ''
+    try {
+      parse('redis://ann:secret@a,b')
+    } catch (error) {
+      message = String(error)
+    }
+    expect(message).toContain('several hosts')
+    expect(message).not.toContain('secret')
+  })
+})
