@@ -4,11 +4,12 @@ One call decides many checks, in order, each seeing the ones before it; or gives
 Input:  KEYS   one for each limit
         ARGV   [1] the time in microseconds, or 0 for the server's own (only tests pass one)
                [2] how many policies there are, then four for each: its letter, limit, a, b
-               then one for each limit: cost + 2^30 * (kind + 4 * index of its policy), where kind is
+               then one for each limit: cost + 2^30 * (kind + 8 * index of its policy), where kind is
                  0  take
                  1  peek
                  2  take, together with the limit that follows: all or nothing
                  3  refund; the time of the decision follows as an argument of its own
+                 4  look: a peek that repairs what a refused take repairs
 Output: the time, then three whole numbers for each limit:
           allowed + 2 * remaining, reset_after, and delay if allowed or retry_after if not
           of a refund: the units given, in the level's own unit for buckets; 0; 0
@@ -22,6 +23,7 @@ local ALGORITHMS = {
   k = leaky_bucket,
 }
 local COSTS = 1073741824
+local MODES = { [0] = 'take', [1] = 'peek', [2] = 'take', [4] = 'repair' }
 
 local now = tonumber(ARGV[1])
 if now == 0 then
@@ -83,24 +85,34 @@ for i, key in ipairs(KEYS) do
   local code = tonumber(ARGV[next_arg])
   next_arg = next_arg + 1
   local high = math.floor(code / COSTS)
-  local kind = high % 4
+  local kind = high % 8
   entry[#entry + 1] = {
-    policy = policies[math.floor(high / 4)],
+    policy = policies[math.floor(high / 8)],
     key = key,
     cost = code - high * COSTS,
-    mode = kind == 1 and 'peek' or 'take',
+    mode = MODES[kind],
   }
   if kind ~= 2 then
     local answered = #reply
-    local ok, reason
+    local decided_at
     if kind == 3 then
-      ok, reason = pcall(refund, entry[1], tonumber(ARGV[next_arg]))
+      decided_at = tonumber(ARGV[next_arg])
       next_arg = next_arg + 1
-    else
-      ok, reason = pcall(decide_entry, entry)
+    end
+    local ok, reason
+    for _ = 0, #entry do
+      if kind == 3 then
+        ok, reason = pcall(refund, entry[1], decided_at)
+      else
+        ok, reason = pcall(decide_entry, entry)
+      end
+      if ok then break end
+      for j = #reply, answered + 1, -1 do reply[j] = nil end
+      -- A state that turns out to be damaged counts as none: once more, without it.
+      if type(reason) ~= 'table' or not reason.damaged then break end
+      redis.call('DEL', reason.damaged)
     end
     if not ok then
-      for j = #reply, answered + 1, -1 do reply[j] = nil end
       for _ = 1, #entry do
         local n = #reply
         reply[n + 1], reply[n + 2], reply[n + 3] = -1, 0, 0

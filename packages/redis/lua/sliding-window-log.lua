@@ -10,8 +10,15 @@ Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local sliding_window_log = {}
 
+-- A whole number, or an error that `main.lua` answers by letting go of the key.
+local function whole(key, value)
+  local number = tonumber(value)
+  if number and math.abs(number) <= MAX_SAFE then return number end
+  error({ damaged = key })
+end
+
 local function number_at(key, index)
-  return tonumber(redis.call('LINDEX', key, index))
+  return whole(key, redis.call('LINDEX', key, index))
 end
 
 -- The log as { shift, offset of base, runs, base, newest time, total }; nothing if there is none to be read.
@@ -23,14 +30,13 @@ local function open_log(key)
   local back = redis.call('LRANGE', key, -2, -1)
   local log = {
     key = key,
-    shift = shifted and tonumber(front[1]) or 0,
+    shift = shifted and whole(key, front[1]) or 0,
     offset = shifted and 1 or 0,
     runs = math.floor((length - 1) / 2),
-    base = tonumber(shifted and front[2] or front[1]),
-    newest = tonumber(back[1]),
-    total = tonumber(back[2]),
+    base = whole(key, shifted and front[2] or front[1]),
+    newest = whole(key, back[1]),
+    total = whole(key, back[2]),
   }
-  if not (log.shift and log.base and log.newest and log.total) then return end
   log.newest = log.newest + log.shift
   return log
 end
@@ -105,6 +111,7 @@ function sliding_window_log.decide(policy, key, now, cost, mode)
     expired = expired_runs(log, at - window)
     before = expired == log.runs and log.total or total_of(log, expired)
     used = log.total - before
+    if used < 0 then error({ damaged = key }) end
   end
 
   local room = math.max(0, limit - used)
@@ -133,7 +140,7 @@ function sliding_window_log.decide(policy, key, now, cost, mode)
   elseif moved and mode ~= 'peek' then
     drop(log, expired)
     expire(key, emptied - now)
-  elseif used > 0 and mode ~= 'peek' then
+  elseif log and mode ~= 'peek' then
     keep(key, emptied - now)
   end
 
@@ -164,7 +171,7 @@ function sliding_window_log.refund(policy, key, now, decided_at, cost)
   local chunk = {}
   for i = from, #rest, 2 do
     chunk[#chunk + 1] = rest[i]
-    chunk[#chunk + 1] = text(tonumber(rest[i + 1]) - given)
+    chunk[#chunk + 1] = text(whole(key, rest[i + 1]) - given)
     if #chunk == 1000 then
       redis.call('RPUSH', key, unpack(chunk))
       chunk = {}

@@ -8,9 +8,12 @@ export interface RedisLimit {
   cost: number
 }
 
-/** What is decided as one: a check, a peek, several limits all or nothing, or a refund. */
+/**
+ * What is decided as one: a check, a peek, several limits all or nothing, a refund, or a look: a peek that
+ * repairs what a refused check would repair.
+ */
 export interface Entry {
-  kind: 'take' | 'peek' | 'refund'
+  kind: 'take' | 'peek' | 'refund' | 'look'
   limits: readonly RedisLimit[]
   /** Of a refund: when the decision was made, in microseconds. */
   decidedAt?: number
@@ -27,7 +30,7 @@ const LETTERS: Record<Policy['algorithm'], string> = {
   'leaky-bucket': 'k',
 }
 
-const KINDS = { take: 0, peek: 1, together: 2, refund: 3 }
+const KINDS = { take: 0, peek: 1, together: 2, refund: 3, look: 4 }
 /** Costs are below it; what is above says what to do with them. `main.lua` takes it apart. */
 const COSTS = 2 ** 30
 
@@ -43,7 +46,7 @@ export function encode(entries: readonly Entry[], timeUs: number): { keys: strin
       if (index < 0) index = policies.push(policy) - 1
       const kind = i < entry.limits.length - 1 ? KINDS.together : KINDS[entry.kind]
       keys.push(redisKey)
-      limits.push(String(Math.min(cost, COSTS - 1) + COSTS * (kind + 4 * index)))
+      limits.push(String(Math.min(cost, COSTS - 1) + COSTS * (kind + 8 * index)))
       if (entry.kind === 'refund') limits.push(String(entry.decidedAt))
     }
   }

@@ -10,7 +10,7 @@ export interface ConnectOptions {
   password?: string
   /** TLS options for `rediss://`; with them, Sentinel and Cluster use TLS too. Default: none. */
   tls?: ConnectionOptions
-  /** How long to wait for a connection, in milliseconds. Default: 1000. */
+  /** How long to wait for a connection, and for any answer on it, in milliseconds. Default: 1000. */
   connectTimeoutMs?: number
 }
 
@@ -25,6 +25,8 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     ...(secret === undefined ? {} : { password: secret }),
     ...tls,
     connectTimeout: options.connectTimeoutMs ?? 1000,
+    // A server that is stopped or cut off closes nothing: who is silent for as long is left, and looked for anew.
+    socketTimeout: options.connectTimeoutMs ?? 1000,
     // A call whose connection was lost may have been executed: it is never sent again by itself.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -40,23 +42,45 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
 
 function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions): Redis | Cluster {
   if (scheme === 'redis+cluster') {
+    let reason = new Error('None of the hosts could be reached.')
     const options: ClusterOptions = {
       redisOptions: common,
-      clusterRetryStrategy: (attempt) => Math.min(50 * attempt, 500),
+      clusterRetryStrategy: (attempt) => {
+        failWaiting(cluster, reason)
+        return Math.min(50 * attempt, 500)
+      },
+      // Again: a call whose connection was lost is never sent again by itself.
+      retryDelayOnFailover: 0,
       slotsRefreshTimeout: common.connectTimeout ?? 1000,
       slotsRefreshInterval: 5000,
     }
-    return new Cluster(hosts, options)
+    const cluster = new Cluster(hosts, options)
+    cluster.on('node error', (error: Error) => {
+      reason = error
+    })
+    return cluster
   }
   if (scheme === 'redis+sentinel') {
-    return new Redis({
+    const redis = new Redis({
       ...common,
       sentinels: hosts,
       name: path,
-      sentinelRetryStrategy: (attempt) => Math.min(50 * attempt, 500),
+      sentinelRetryStrategy: (attempt) => {
+        failWaiting(redis, new Error('None of the sentinels knows where the primary is.'))
+        return Math.min(50 * attempt, 500)
+      },
     })
+    return redis
   }
   return new Redis({ ...common, ...hosts[0]!, db: path === '' ? 0 : Number(path) })
+}
+
+/**
+ * What waits for a connection fails with every attempt that fails, as it does on one server. By itself,
+ * ioredis would keep it until the cluster or a sentinel is there, and has no public way to ask for this.
+ */
+function failWaiting(client: Redis | Cluster, reason: Error): void {
+  ;(client as unknown as { flushQueue(error: Error): void }).flushQueue(reason)
 }
 
 type Scheme = 'redis' | 'rediss' | 'redis+sentinel' | 'redis+cluster'

@@ -129,7 +129,7 @@ export class RedisStore implements Store {
     const slots = new Set(limits.map((limit) => this.#slotOf(limit.redisKey)))
     if (slots.size === 1) return (await this.#batcher.run({ kind: 'take', limits })).decisions
     const looks = await Promise.all(
-      limits.map((limit) => this.#batcher.run({ kind: 'peek', limits: [limit] })),
+      limits.map((limit) => this.#batcher.run({ kind: 'look', limits: [limit] })),
     )
     const seen = looks.map((look) => look.decisions[0]!)
     if (!seen.every((decision) => decision.allowed)) return seen

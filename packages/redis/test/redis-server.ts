@@ -13,42 +13,50 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
-export async function startRedis(args: string[] = [], port?: number): Promise<RedisServer> {
-  const on = port ?? (await freePort())
+export function startRedis(args: string[] = [], port?: number): Promise<RedisServer> {
+  return startServer(() => ['--save', '', '--appendonly', 'no', ...args], port)
+}
+
+/** A redis-server with these arguments. If another process takes the free port first, with another port. */
+export async function startServer(argsOf: (folder: string) => string[], port?: number): Promise<RedisServer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOn(port ?? (await freePort()), argsOf)
+    } catch (error) {
+      if (port !== undefined || attempt === 5) throw error
+    }
+  }
+}
+
+async function startOn(port: number, argsOf: (folder: string) => string[]): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-redis-'))
-  const child = spawn(
-    'redis-server',
-    [
-      '--port',
-      String(on),
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-      '--dir',
-      folder,
-      ...args,
-    ],
-    { stdio: 'ignore' },
-  )
+  const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder]
+  const child = spawn('redis-server', [...argsOf(folder), ...address], { stdio: 'ignore' })
+  let failure: Error | undefined
+  child.once('error', (error) => {
+    failure = error
+  })
   const stop = () =>
     new Promise<void>((resolve) => {
       const gone = () => {
         rmSync(folder, { recursive: true, force: true })
         resolve()
       }
-      if (child.exitCode !== null || child.signalCode !== null) return gone()
+      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return gone()
       child.once('exit', gone)
       child.kill('SIGKILL')
     })
-  await answering(on, child)
-  return { port: on, url: `redis://127.0.0.1:${on}`, process: child, stop }
+  try {
+    await answering(port, child, () => failure)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { port, url: `redis://127.0.0.1:${port}`, process: child, stop }
 }
 
 /** A port that nobody listens on; low enough that a cluster node's bus, 10,000 above, is one too. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = 20_000 + Math.floor(Math.random() * 25_000)
     if ((await isFree(port)) && (await isFree(port + 10_000))) return port
@@ -64,7 +72,8 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-async function answering(port: number, child: ChildProcess): Promise<void> {
+/** Waits until this very process answers on the port, and not another that was faster. */
+async function answering(port: number, child: ChildProcess, failure: () => Error | undefined): Promise<void> {
   const client = new Redis({
     port,
     host: '127.0.0.1',
@@ -75,16 +84,45 @@ async function answering(port: number, child: ChildProcess): Promise<void> {
   client.on('error', () => {})
   try {
     for (let attempt = 0; attempt < 300; attempt++) {
+      const failed = failure()
+      if (failed) throw failed
       if (child.exitCode !== null)
         throw new Error(`redis-server on port ${port} ended with ${child.exitCode}`)
-      const pong = await Promise.race([
-        client.ping().catch(() => ''),
-        new Promise((resolve) => setTimeout(resolve, 100)),
+      const info = await Promise.race([
+        client.info('server').catch(() => ''),
+        new Promise<string>((resolve) => setTimeout(() => resolve(''), 100)),
       ])
-      if (pong === 'PONG') return
+      if (info.includes(`process_id:${child.pid}\r`)) return
     }
     throw new Error(`redis-server on port ${port} did not answer`)
   } finally {
     client.disconnect()
   }
+}
+
+/** Waits until `isSo` is true, asking again and again, and says what it waited for if it never is. */
+export async function until(what: string, isSo: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (performance.now() < deadline) {
+    if (await isSo()) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`waited ${timeoutMs} ms for ${what}`)
+}
+
+/** A client for the test's own commands to one server. */
+export function clientOf(server: { port: number }): Redis {
+  const client = new Redis({ port: server.port, host: '127.0.0.1', maxRetriesPerRequest: 1 })
+  client.on('error', () => {})
+  return client
+}
+
+/** Starts several things at once; if one does not start, stops the ones that did. */
+export async function startAll<T extends { stop(): Promise<void> }>(starts: Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(starts)
+  const failed = results.find((result) => result.status === 'rejected')
+  const started = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  if (failed === undefined) return started
+  await Promise.all(started.map((one) => one.stop()))
+  throw failed.reason
 }

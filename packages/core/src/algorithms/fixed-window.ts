@@ -38,8 +38,10 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
     const retryAfter = allowed ? 0 : start + length - now
     if (charged) {
       // A window of another length that is not over yet hands its count to the current one.
-      start = windowStart(at, windowUs)
-      length = windowUs
+      if (length !== windowUs) {
+        start = windowStart(at, windowUs)
+        length = windowUs
+      }
       count += cost
     }
 

@@ -35,24 +35,28 @@ function numbersOf(algorithm: AlgorithmName): fc.Arbitrary<Numbers> {
     }))
   }
   const rateField = algorithm === 'token-bucket' ? 'refillRate' : 'leakRate'
-  return fc
-    .record({
-      limit: limits,
-      units: fc.integer({ min: 1, max: 100_000 }),
-      perMs: fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.constantFrom(60_000, 3_600_000, 86_400_000)),
-    })
-    .filter(({ limit, perMs }) => limit * perMs * 1000 <= Number.MAX_SAFE_INTEGER)
-    .map(({ limit, units, perMs }) => ({
-      policy: definePolicy({ algorithm, capacity: limit, [rateField]: `${units}/${perMs}ms` }),
-      oracle: {
-        algorithm,
-        limit: BigInt(limit),
-        window: 1n,
-        units: BigInt(units),
-        per: BigInt(perMs) * 1000n,
-      },
-      span: Math.max(1, Math.floor((limit * perMs * 1000) / units)),
-    }))
+  return (
+    fc
+      .record({
+        limit: limits,
+        units: fc.integer({ min: 1, max: 100_000 }),
+        perMs: fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.constantFrom(60_000, 3_600_000, 86_400_000)),
+      })
+      // Countable, and full again within 30 years: beyond 140, milliseconds no longer carry every microsecond.
+      .filter(({ limit, perMs }) => limit * perMs * 1000 <= Number.MAX_SAFE_INTEGER)
+      .filter(({ limit, units, perMs }) => (limit * perMs * 1000) / units <= 1e15)
+      .map(({ limit, units, perMs }) => ({
+        policy: definePolicy({ algorithm, capacity: limit, [rateField]: `${units}/${perMs}ms` }),
+        oracle: {
+          algorithm,
+          limit: BigInt(limit),
+          window: 1n,
+          units: BigInt(units),
+          per: BigInt(perMs) * 1000n,
+        },
+        span: Math.max(1, Math.floor((limit * perMs * 1000) / units)),
+      }))
+  )
 }
 
 interface Step {

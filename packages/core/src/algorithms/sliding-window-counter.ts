@@ -49,7 +49,7 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
         curr = 0
       }
       // All of curr, and prev by the share of its window that the last `length` microseconds still cover.
-      const used = curr + mulDivFloor(prev, start + length - at, length)
+      const used = prev === 0 ? curr : curr + mulDivFloor(prev, start + length - at, length)
 
       const room = Math.max(0, limit - used)
       const allowed = cost <= room

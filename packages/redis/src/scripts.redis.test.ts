@@ -1,0 +1,246 @@
+import { deepStrictEqual } from 'node:assert'
+import { fixedWindow, type Policy, slidingWindowLog, tokenBucket } from '@tidegate/core'
+import { testStore } from '@tidegate/core/testing'
+import type { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type RedisCluster, startCluster } from '../test/redis-cluster.js'
+import { clientOf, type RedisServer, startRedis } from '../test/redis-server.js'
+import { DEFAULT_PREFIX } from './keys.js'
+import { RedisStore, type RedisStoreOptions } from './redis-store.js'
+import { TIME_DOOR } from './time-door.js'
+
+const LIMIT = 1000
+const CHECKS = 10_000
+
+/** Nothing of them comes back within a test. */
+const POLICIES: readonly Policy[] = [
+  fixedWindow({ limit: LIMIT, window: '366d', name: 'fixed' }),
+  slidingWindowLog({ limit: LIMIT, window: '366d', name: 'log' }),
+  tokenBucket({ capacity: LIMIT, refillRate: '1/1h', name: 'token' }),
+]
+
+describe('scripts that are lost', () => {
+  let server: RedisServer
+  let redis: Redis
+  beforeAll(async () => {
+    server = await startRedis()
+    redis = clientOf(server)
+  })
+  afterAll(async () => {
+    redis?.disconnect()
+    await server?.stop()
+  })
+
+  it('SCRIPT FLUSH every few milliseconds under load fails no check and admits exactly the limit', async () => {
+    const store = new RedisStore(server.url)
+    let isLoading = true
+    const flushes = (async () => {
+      let count = 0
+      for (; isLoading; count++) {
+        await redis.script('FLUSH')
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+      return count
+    })()
+    try {
+      for (const policy of POLICIES) {
+        let allowed = 0
+        let left = CHECKS
+        const work = async () => {
+          while (left-- > 0) if ((await store.check({ policy, key: 'k', cost: 1 })).allowed) allowed++
+        }
+        await Promise.all(Array.from({ length: 100 }, work))
+        expect([policy.name, allowed]).toStrictEqual([policy.name, LIMIT])
+      }
+    } finally {
+      isLoading = false
+      await store.close()
+    }
+    expect(await flushes).toBeGreaterThan(10)
+    // It really happened: the script was sent again after it had been lost.
+    expect(Number(/cmdstat_eval:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1])).toBeGreaterThan(5)
+  })
+
+  it('a server that starts anew, without scripts, is given them again', async () => {
+    const first = await startRedis()
+    const store = new RedisStore(first.url)
+    let second: RedisServer | undefined
+    try {
+      await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 })
+      await first.stop()
+      second = await startRedis([], first.port)
+      let decision: unknown
+      // While it is away checks fail; once it is back they work by themselves.
+      for (let attempt = 0; attempt < 200 && decision === undefined; attempt++) {
+        decision = await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 }).catch(() => undefined)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      expect(decision).toMatchObject({ allowed: true, remaining: LIMIT - 1 })
+    } finally {
+      await store.close()
+      await first.stop()
+      await second?.stop()
+    }
+  })
+})
+
+// What docs/redis.md tells to type, and nothing more. HELLO needs no permission; Redis 7.0 has no
+// CLIENT SETINFO.
+const COMMANDS =
+  '+evalsha +eval +get +set +del +unlink +pttl +pexpire +time +llen +lindex +lrange +lpush +rpush +lset +ltrim +info'
+const PASSWORD = 'p@ss:w/rd%7'
+
+function aclOf(keys: string, extra = ''): string[] {
+  return `limiter reset on >${PASSWORD} ${keys} ${COMMANDS} ${extra}`.trim().split(' ')
+}
+
+function withUser(url: string, password = PASSWORD): string {
+  return url.replace('://', `://limiter:${encodeURIComponent(password)}@`)
+}
+
+describe('a user with the fewest permissions', () => {
+  describe('on one server', () => {
+    let server: RedisServer
+    let redis: Redis
+    beforeAll(async () => {
+      server = await startRedis()
+      redis = clientOf(server)
+    })
+    beforeEach(async () => {
+      await redis.flushall()
+      await redis.call('ACL', 'SETUSER', ...aclOf(`~${DEFAULT_PREFIX}:*`))
+      await redis.call('ACL', 'LOG', 'RESET')
+    })
+    afterEach(async () => {
+      // Not once was anything asked for that the user may not do.
+      expect(await redis.call('ACL', 'LOG')).toStrictEqual([])
+    })
+    afterAll(async () => {
+      redis?.disconnect()
+      await server?.stop()
+    })
+
+    testStore({
+      describe,
+      it,
+      deepEqual: deepStrictEqual,
+      open: (clock) =>
+        new RedisStore(withUser(server.url), { [TIME_DOOR]: clock } as Partial<RedisStoreOptions>),
+    })
+
+    it('decides by the time of the server, too', async () => {
+      const store = new RedisStore(withUser(server.url))
+      const before = Date.now()
+      const { allowed, timeMs } = await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 })
+      await store.close()
+      expect(allowed).toBe(true)
+      expect(timeMs).toBeGreaterThanOrEqual(before)
+    })
+
+    it('works with user and password as options, too', async () => {
+      const store = new RedisStore(server.url, { username: 'limiter', password: PASSWORD })
+      const { allowed } = await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 })
+      await store.close()
+      expect(allowed).toBe(true)
+    })
+  })
+
+  describe('on a cluster, with what its client asks of the nodes added', () => {
+    let cluster: RedisCluster
+    let clients: Redis[] = []
+    beforeAll(async () => {
+      cluster = await startCluster({ nodeTimeoutMs: 30_000 })
+      clients = cluster.nodes.map(clientOf)
+      const acl = aclOf(`~${DEFAULT_PREFIX}:*`, '+cluster|slots +cluster|info +client|setname')
+      for (const client of clients) await client.call('ACL', 'SETUSER', ...acl)
+    })
+    afterAll(async () => {
+      for (const client of clients) client.disconnect()
+      await cluster?.stop()
+    })
+
+    it('takes, refunds and resets over many slots', async () => {
+      const store = new RedisStore(withUser(cluster.url))
+      try {
+        for (let i = 0; i < 50; i++) {
+          const requests = POLICIES.map((policy) => ({ policy, key: `user:${i}`, cost: 1 }))
+          const { allowed, decisions } = await store.take(requests)
+          expect(allowed).toBe(true)
+          const { timeMs } = decisions[0]!
+          expect(await store.refund({ ...requests[0]!, timeMs })).toBe(1)
+          await store.reset(requests[1]!)
+        }
+      } finally {
+        await store.close()
+      }
+      for (const client of clients) expect(await client.call('ACL', 'LOG')).toStrictEqual([])
+    })
+
+    it('a wrong password is a STORE_FAILED that says so', async () => {
+      const store = new RedisStore(withUser(cluster.url, 'wrong'))
+      expect(await failureOf(store)).toMatchObject({
+        code: 'STORE_FAILED',
+        message: expect.stringContaining('WRONGPASS'),
+      })
+    })
+  })
+})
+
+async function failureOf(store: RedisStore): Promise<unknown> {
+  try {
+    return await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 }).catch((error: unknown) => error)
+  } finally {
+    await store.close()
+  }
+}
+
+describe('a server that lets nobody in', () => {
+  let server: RedisServer
+  let redis: Redis
+  beforeAll(async () => {
+    server = await startRedis()
+    redis = clientOf(server)
+    await redis.call('ACL', 'SETUSER', ...aclOf(`~${DEFAULT_PREFIX}:*`))
+  })
+  afterAll(async () => {
+    redis?.disconnect()
+    await server?.stop()
+  })
+
+  it('a wrong password is a STORE_FAILED that says so, and no crash', async () => {
+    const store = new RedisStore(withUser(server.url, 'wrong'))
+    expect(await failureOf(store)).toMatchObject({
+      name: 'TidegateError',
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('WRONGPASS'),
+    })
+  })
+
+  it('a wrong password fails every check that comes, one after the other and together', async () => {
+    const store = new RedisStore(withUser(server.url, 'wrong'))
+    const check = () => store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 }).then(() => 'answered')
+    const codeOf = (error: { code?: unknown }) => error.code
+    try {
+      for (let i = 0; i < 5; i++) expect(await check().catch(codeOf)).toBe('STORE_FAILED')
+      const together = await Promise.all(Array.from({ length: 200 }, () => check().catch(codeOf)))
+      expect(new Set(together)).toStrictEqual(new Set(['STORE_FAILED']))
+    } finally {
+      await store.close()
+    }
+  })
+
+  it('a key outside of what the user may touch is a STORE_FAILED', async () => {
+    const store = new RedisStore(withUser(server.url), { prefix: 'elsewhere' })
+    expect(await failureOf(store)).toMatchObject({ code: 'STORE_FAILED' })
+  })
+
+  it.each(['redis://', 'redis+cluster://', 'redis+sentinel://'])(
+    'a server that is not there is a STORE_FAILED: %s',
+    async (scheme) => {
+      const gone = await startRedis()
+      await gone.stop()
+      const url = `${scheme}127.0.0.1:${gone.port}${scheme.includes('sentinel') ? '/name' : ''}`
+      expect(await failureOf(new RedisStore(url))).toMatchObject({ code: 'STORE_FAILED' })
+    },
+  )
+})

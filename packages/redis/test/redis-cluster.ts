@@ -1,0 +1,82 @@
+import type { Redis } from 'ioredis'
+import { clientOf, type RedisServer, startAll, startRedis, until } from './redis-server.js'
+
+/** A cluster of the test's own: three primaries and three replicas. */
+export interface RedisCluster {
+  url: string
+  /** The three that began as primaries, then the replica of each. */
+  nodes: RedisServer[]
+  stop(): Promise<void>
+}
+
+const PRIMARIES = 3
+const SLOTS = 16_384
+
+export interface ClusterOptions {
+  /** How long a node may be silent before the others promote its replica. Default: 500. */
+  nodeTimeoutMs?: number
+}
+
+export async function startCluster({ nodeTimeoutMs = 500 }: ClusterOptions = {}): Promise<RedisCluster> {
+  const args = ['--cluster-enabled', 'yes', '--repl-diskless-sync-delay', '0']
+  // A short time-out makes the nodes talk often, so they are always put together with one.
+  args.push('--cluster-node-timeout', '500')
+  // A replica is shown by the others once it has heard something of its primary, if only a ping.
+  args.push('--repl-ping-replica-period', '1')
+  const nodes = await startAll(Array.from({ length: 2 * PRIMARIES }, () => startRedis(args)))
+  const stop = async () => {
+    await Promise.all(nodes.map((node) => node.stop()))
+  }
+  const clients = nodes.map(clientOf)
+  try {
+    await join(nodes, clients)
+    await Promise.all(
+      clients.map((client) => client.config('SET', 'cluster-node-timeout', String(nodeTimeoutMs))),
+    )
+  } catch (error) {
+    await stop()
+    throw error
+  } finally {
+    for (const client of clients) client.disconnect()
+  }
+  const hosts = nodes.slice(0, PRIMARIES).map((node) => `127.0.0.1:${node.port}`)
+  return { url: `redis+cluster://${hosts.join(',')}`, nodes, stop }
+}
+
+async function join(nodes: readonly RedisServer[], clients: readonly Redis[]): Promise<void> {
+  const primaries = clients.slice(0, PRIMARIES)
+  for (const [i, client] of clients.entries()) await client.cluster('SET-CONFIG-EPOCH', i + 1)
+  for (const [i, client] of primaries.entries()) {
+    const [from, to] = [i, i + 1].map((n) => Math.round((n * SLOTS) / PRIMARIES))
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', from!, to! - 1)
+  }
+  for (const node of nodes.slice(1)) await clients[0]!.cluster('MEET', '127.0.0.1', node.port)
+  await until('all nodes to know each other', () =>
+    every(clients, async (client) => {
+      const known = String(await client.cluster('NODES'))
+        .trim()
+        .split('\n')
+      return known.length === nodes.length && !known.some((line) => line.includes('handshake'))
+    }),
+  )
+  for (const [i, replica] of clients.slice(PRIMARIES).entries()) {
+    await replica.cluster('REPLICATE', String(await primaries[i]!.call('CLUSTER', 'MYID')))
+  }
+  await until('every node to say that the cluster is well, with a replica of each primary', () =>
+    every(clients, async (client) => {
+      const slots = (await client.cluster('SLOTS')) as unknown[][]
+      const well = String(await client.cluster('INFO')).includes('cluster_state:ok')
+      // Of each range: from, to, the primary, its replica.
+      return well && slots.length === PRIMARIES && slots.every((range) => range.length === 4)
+    }),
+  )
+  await until('the replicas to be in sync', () =>
+    every(clients.slice(PRIMARIES), async (client) =>
+      (await client.info('replication')).includes('master_link_status:up'),
+    ),
+  )
+}
+
+async function every<T>(all: readonly T[], isSo: (one: T) => Promise<boolean>): Promise<boolean> {
+  return (await Promise.all(all.map(isSo))).every(Boolean)
+}

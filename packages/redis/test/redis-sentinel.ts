@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { clientOf, type RedisServer, startAll, startRedis, startServer, until } from './redis-server.js'
+
+/** A primary with two replicas, and three sentinels who watch them, of the test's own. */
+export interface RedisSentinels {
+  url: string
+  /** The one that began as the primary, then its replicas. */
+  nodes: RedisServer[]
+  sentinels: RedisServer[]
+  stop(): Promise<void>
+}
+
+const NAME = 'tidegate'
+
+export interface SentinelOptions {
+  /** How long the primary may be silent before another is promoted. Default: 500. */
+  downAfterMs?: number
+}
+
+export async function startSentinels({ downAfterMs = 500 }: SentinelOptions = {}): Promise<RedisSentinels> {
+  const started: RedisServer[] = []
+  const stop = async () => {
+    await Promise.all(started.map((server) => server.stop()))
+  }
+  try {
+    const sync = ['--repl-diskless-sync-delay', '0']
+    const primary = await startRedis(sync)
+    started.push(primary)
+    const replicaOf = ['--replicaof', '127.0.0.1', String(primary.port), ...sync]
+    const replicas = await startAll([startRedis(replicaOf), startRedis(replicaOf)])
+    started.push(...replicas)
+    for (const replica of replicas) {
+      await untilSays(replica, 'a replica in sync', (client) => client.info('replication'), [
+        'master_link_status:up',
+      ])
+    }
+    const sentinels = await startAll([1, 2, 3].map(() => startSentinel(primary.port, downAfterMs)))
+    started.push(...sentinels)
+    for (const sentinel of sentinels) {
+      await untilSays(sentinel, 'a sentinel that knows all', (client) => client.info('sentinel'), [
+        'status=ok',
+        'slaves=2',
+        'sentinels=3',
+      ])
+    }
+    const hosts = sentinels.map((sentinel) => `127.0.0.1:${sentinel.port}`)
+    const nodes = [primary, ...replicas]
+    return { url: `redis+sentinel://${hosts.join(',')}/${NAME}`, nodes, sentinels, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function startSentinel(primaryPort: number, downAfterMs: number): Promise<RedisServer> {
+  return startServer((folder) => {
+    // A sentinel keeps what it learns in its configuration file.
+    const file = join(folder, 'sentinel.conf')
+    writeFileSync(
+      file,
+      [
+        `sentinel monitor ${NAME} 127.0.0.1 ${primaryPort} 2`,
+        `sentinel down-after-milliseconds ${NAME} ${downAfterMs}`,
+        `sentinel failover-timeout ${NAME} 3000`,
+        `sentinel parallel-syncs ${NAME} 2`,
+        '',
+      ].join('\n'),
+    )
+    return [file, '--sentinel']
+  })
+}
+
+async function untilSays(
+  server: RedisServer,
+  what: string,
+  ask: (client: ReturnType<typeof clientOf>) => Promise<string>,
+  words: readonly string[],
+): Promise<void> {
+  const client = clientOf(server)
+  try {
+    await until(what, async () => {
+      const said = await ask(client)
+      return words.every((word) => said.includes(word))
+    })
+  } finally {
+    client.disconnect()
+  }
+}
