@@ -3,66 +3,70 @@ import { decode, type Entry, type EntryReply, encode } from './call.js'
 import type { RedisConnection } from './connection.js'
 import { SCRIPT, SCRIPT_SHA } from './script.js'
 
+type Decided = Extract<EntryReply, { decisions: unknown }>
+
 interface Waiting {
   entry: Entry
-  slot: number
-  resolve: (reply: Extract<EntryReply, { decisions: unknown }>) => void
+  resolve: (reply: Decided) => void
   reject: (error: unknown) => void
+}
+
+/** What goes to one slot: what waits, and how many calls are on their way. */
+interface Lane {
+  slot: number
+  waiting: Waiting[]
+  inFlight: number
+  isScheduled: boolean
 }
 
 export interface BatcherOptions {
   connection: RedisConnection
   /** The most limits in one call. */
   maxBatch: number
-  /** The slot of a key; all calls to one slot are one call. On one server every key has the same. */
+  /** The slot of a key. On one server every key has the same. */
   slotOf: (redisKey: string) => number
   /** The time to pass to the script; 0 for the server's own. */
   timeUs: () => number
 }
 
 /**
- * Checks that come together travel together. While nothing is on its way an entry leaves at the end of the
- * turn in which it was made, with whatever else was made in that turn: an idle system waits for nothing.
- * While calls are on their way, entries gather, and leave when one comes back.
+ * Checks that come together travel together, slot by slot. While nothing is on its way an entry leaves at the
+ * end of the turn in which it was made, with whatever else was made in that turn: an idle system waits for
+ * nothing. While calls are on their way, entries gather, and leave when one comes back. A node that does not
+ * answer holds up its own slots and no others.
  */
 export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherOptions) {
-  let waiting: Waiting[] = []
-  let inFlight = 0
-  let isScheduled = false
+  /** Only the slots that have something to do. */
+  const lanes = new Map<number, Lane>()
 
-  function schedule(): void {
-    if (isScheduled || inFlight >= MAX_IN_FLIGHT || waiting.length === 0) return
-    isScheduled = true
-    queueMicrotask(flush)
-  }
-
-  function flush(): void {
-    isScheduled = false
-    const all = waiting
-    waiting = []
-    for (const batch of batches(all)) void send(batch)
-  }
-
-  /** Everything that waits, by slot, in calls of at most `maxBatch` limits. */
-  function batches(all: readonly Waiting[]): Waiting[][] {
-    const open = new Map<number, { batch: Waiting[]; limits: number }>()
-    const result: Waiting[][] = []
-    for (const one of all) {
-      const limits = one.entry.limits.length
-      let current = open.get(one.slot)
-      if (current === undefined || current.limits + limits > maxBatch) {
-        current = { batch: [], limits: 0 }
-        open.set(one.slot, current)
-        result.push(current.batch)
-      }
-      current.batch.push(one)
-      current.limits += limits
+  function laneOf(slot: number): Lane {
+    let lane = lanes.get(slot)
+    if (lane === undefined) {
+      lane = { slot, waiting: [], inFlight: 0, isScheduled: false }
+      lanes.set(slot, lane)
     }
-    return result
+    return lane
   }
 
-  async function send(batch: readonly Waiting[]): Promise<void> {
-    inFlight++
+  function schedule(lane: Lane): void {
+    if (lane.isScheduled || lane.inFlight >= MAX_IN_FLIGHT) return
+    if (lane.waiting.length === 0) {
+      if (lane.inFlight === 0) lanes.delete(lane.slot)
+      return
+    }
+    lane.isScheduled = true
+    queueMicrotask(() => flush(lane))
+  }
+
+  function flush(lane: Lane): void {
+    lane.isScheduled = false
+    const all = lane.waiting
+    lane.waiting = []
+    for (const batch of batches(all, maxBatch)) void send(lane, batch)
+  }
+
+  async function send(lane: Lane, batch: readonly Waiting[]): Promise<void> {
+    lane.inFlight++
     const entries = batch.map((one) => one.entry)
     try {
       const replies = decode(entries, await call(entries))
@@ -71,8 +75,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
       const failed = storeFailed(error)
       for (const one of batch) one.reject(failed)
     } finally {
-      inFlight--
-      schedule()
+      lane.inFlight--
+      schedule(lane)
     }
   }
 
@@ -90,10 +94,11 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
 
   return {
     /** Decides an entry whose limits are all in one slot. */
-    run(entry: Entry): Promise<Extract<EntryReply, { decisions: unknown }>> {
+    run(entry: Entry): Promise<Decided> {
       return new Promise((resolve, reject) => {
-        waiting.push({ entry, slot: slotOf(entry.limits[0]!.redisKey), resolve, reject })
-        schedule()
+        const lane = laneOf(slotOf(entry.limits[0]!.redisKey))
+        lane.waiting.push({ entry, resolve, reject })
+        schedule(lane)
       })
     },
   }
@@ -101,6 +106,21 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
 
 /** Two: while one is decided, the next is already there. */
 const MAX_IN_FLIGHT = 2
+
+/** In calls of at most `maxBatch` limits; an entry with more has one to itself. */
+function batches(all: readonly Waiting[], maxBatch: number): Waiting[][] {
+  const result: Waiting[][] = []
+  let limits = maxBatch
+  for (const one of all) {
+    limits += one.entry.limits.length
+    if (limits > maxBatch) {
+      result.push([])
+      limits = one.entry.limits.length
+    }
+    result.at(-1)!.push(one)
+  }
+  return result
+}
 
 function settle(one: Waiting, reply: EntryReply): void {
   if ('failed' in reply) one.reject(storeFailed(new Error(reply.failed)))
