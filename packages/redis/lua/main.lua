@@ -10,9 +10,10 @@ Input:  KEYS   one for each limit
                  2  take, together with the limit that follows: all or nothing
                  3  refund; the time of the decision follows as an argument of its own
                  4  look: a peek that repairs what a refused take repairs
+                 5  reset; its cost means nothing
 Output: the time, then three whole numbers for each limit:
           allowed + 2 * remaining, reset_after, and delay if allowed or retry_after if not
-          of a refund: the units given, in the level's own unit for buckets; 0; 0
+          of a refund: the units given, in the level's own unit for buckets; 0; 0. Of a reset: 0, 0, 0
           of a limit that could not be decided: -1, 0, 0; the reasons follow at the end, as text
 ]]
 local ALGORITHMS = {
@@ -73,6 +74,12 @@ local function decide_entry(limits)
   end
 end
 
+local function reset(limit)
+  redis.call('UNLINK', limit.key)
+  local n = #reply
+  reply[n + 1], reply[n + 2], reply[n + 3] = 0, 0, 0
+end
+
 local function refund(limit, decided_at)
   local n = #reply
   reply[n + 1] = limit.policy.algorithm.refund(limit.policy, limit.key, now, decided_at, limit.cost)
@@ -103,6 +110,8 @@ for i, key in ipairs(KEYS) do
     for _ = 0, #entry do
       if kind == 3 then
         ok, reason = pcall(refund, entry[1], decided_at)
+      elseif kind == 5 then
+        ok, reason = pcall(reset, entry[1])
       else
         ok, reason = pcall(decide_entry, entry)
       end

@@ -23,7 +23,7 @@ end
 
 -- The log as { shift, offset of base, runs, base, newest time, total }; nothing if there is none to be read.
 local function open_log(key)
-  local length = redis.pcall('LLEN', key)
+  local length = answer_of('LLEN', key)
   if type(length) ~= 'number' or length < 3 then return end
   local shifted = length % 2 == 0
   local front = redis.call('LRANGE', key, 0, 1)

@@ -2,6 +2,7 @@
 What every algorithm needs: the clock rule, and reading and writing a state of numbers.
 
   as_of(newest, now, span)          the moment to decide as of; see core's algorithms/algorithm.ts
+  answer_of(command, key)           what Redis answers; nothing if the key is of another type
   read(key, letter, count)          the numbers of a state, or nothing if there is none, or none that can
                                     be read: another type, another algorithm, damaged
   write(key, ttl, format, ...)      a state of numbers, with its expiry
@@ -20,8 +21,16 @@ local READ = {
   [4] = ':(%d+):(%d+):(%d+):(%d+)$',
 }
 
+-- Any other error must be seen: a server that may not be read must not look like one without state.
+local function answer_of(command, key)
+  local answer = redis.pcall(command, key)
+  if type(answer) ~= 'table' or not answer.err then return answer end
+  if string.find(answer.err, 'WRONGTYPE', 1, true) then return end
+  error(answer)
+end
+
 local function read(key, letter, count)
-  local text = redis.pcall('GET', key)
+  local text = answer_of('GET', key)
   if type(text) ~= 'string' then return end
   local a, b, c, d = string.match(text, '^' .. letter .. READ[count])
   if not a then return end

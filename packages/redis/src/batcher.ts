@@ -127,7 +127,7 @@ function settle(one: Waiting, reply: EntryReply): void {
   else one.resolve(reply)
 }
 
-export function storeFailed(error: unknown): TidegateError {
+function storeFailed(error: unknown): TidegateError {
   if (error instanceof TidegateError) return error
   const reason = error instanceof Error ? error.message : String(error)
   return new TidegateError('STORE_FAILED', `Redis could not answer: ${reason}`, { cause: error })

@@ -9,11 +9,11 @@ export interface RedisLimit {
 }
 
 /**
- * What is decided as one: a check, a peek, several limits all or nothing, a refund, or a look: a peek that
- * repairs what a refused check would repair.
+ * What is decided as one: a check, a peek, several limits all or nothing, a refund, a reset, or a look: a peek
+ * that repairs what a refused check would repair.
  */
 export interface Entry {
-  kind: 'take' | 'peek' | 'refund' | 'look'
+  kind: 'take' | 'peek' | 'refund' | 'look' | 'reset'
   limits: readonly RedisLimit[]
   /** Of a refund: when the decision was made, in microseconds. */
   decidedAt?: number
@@ -30,7 +30,7 @@ const LETTERS: Record<Policy['algorithm'], string> = {
   'leaky-bucket': 'k',
 }
 
-const KINDS = { take: 0, peek: 1, together: 2, refund: 3, look: 4 }
+const KINDS = { take: 0, peek: 1, together: 2, refund: 3, look: 4, reset: 5 }
 /** Costs are below it; what is above says what to do with them. `main.lua` takes it apart. */
 const COSTS = 2 ** 30
 

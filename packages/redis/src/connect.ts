@@ -65,6 +65,8 @@ function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions)
       ...common,
       sentinels: hosts,
       name: path,
+      // Without this, ioredis would use TLS to the primary only, and send the password in plain text before.
+      enableTLSForSentinelMode: common.tls !== undefined,
       sentinelRetryStrategy: (attempt) => {
         failWaiting(redis, new Error('None of the sentinels knows where the primary is.'))
         return Math.min(50 * attempt, 500)

@@ -14,7 +14,7 @@ import {
   TidegateError,
 } from '@tidegate/core'
 import calculateSlot from 'cluster-key-slot'
-import { createBatcher, storeFailed } from './batcher.js'
+import { createBatcher } from './batcher.js'
 import type { RedisLimit } from './call.js'
 import { type ConnectOptions, connect } from './connect.js'
 import {
@@ -102,12 +102,9 @@ export class RedisStore implements Store {
     assertPolicy(policy)
     assertKey(key)
     this.#assertOpen()
-    const name = redisKey(this.#prefix, policy.name, key)
-    try {
-      await this.#connection.send(name, ['UNLINK', name])
-    } catch (error) {
-      throw storeFailed(error)
-    }
+    // With the checks, not past them: those made before it are decided before it.
+    const limit = { policy, redisKey: redisKey(this.#prefix, policy.name, key), cost: 1 }
+    await this.#batcher.run({ kind: 'reset', limits: [limit] })
   }
 
   async close(): Promise<void> {

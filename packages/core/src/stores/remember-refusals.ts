@@ -19,8 +19,9 @@ export interface RememberRefusalsOptions {
  * answer said that it would be, and at most for `capMs`. A client that keeps knocking costs the store one
  * check in that time, not one for each knock.
  *
- * Such an answer can only be wrong after somebody else has reset or refunded the key; that is seen within
- * `capMs`. Its waits are those of the refused cost: for a dearer one they are the least it has to wait.
+ * Such an answer can be wrong for `capMs` at most: after a reset or a refund through another store, or where a
+ * policy's numbers have just changed. It is then too strict, never too generous. Its waits are those of the
+ * refused cost: for a dearer one they are the least it has to wait.
  */
 export function rememberRefusals(store: Store, options: RememberRefusalsOptions = {}): Store {
   const { capMs, maxKeys, now } = parse(options)
