@@ -8,14 +8,13 @@ export interface Rows {
   readonly objects: (object | undefined)[]
 }
 
-/** Eight numbers are 64 bytes, which is what a processor fetches at a time. */
-export const ROW = 8
-
 /** The first four are the algorithm's own. Then: when the state will mean the same as an untouched one. */
 export const EXPIRES_AT = 4
 
-/** Two more are the store's, for whatever it likes. */
-export const STORE_NUMBERS = 5
+/** One more is the store's, for whatever it likes. */
+export const STORE_NUMBER = 5
+
+export const ROW = 6
 
 export function makeRows(count: number): Rows {
   return { numbers: new Float64Array(count * ROW), objects: [] }

@@ -1,6 +1,6 @@
 import type { Algorithm, Mode } from '../algorithms/algorithm.js'
 import { algorithmOf } from '../algorithms/all.js'
-import { EXPIRES_AT, ROW, type Rows, STORE_NUMBERS } from '../algorithms/rows.js'
+import { EXPIRES_AT, ROW, STORE_NUMBER } from '../algorithms/rows.js'
 import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
@@ -8,7 +8,7 @@ import { assertKey } from '../key.js'
 import { ALGORITHM_NAMES, assertPolicy, type Policy } from '../policy.js'
 import { KeyMap } from './key-map.js'
 import { assertCost, assertRefund, limitsOf } from './requests.js'
-import { NOBODY, rowOf, Slots } from './slots.js'
+import { type Chunk, NOBODY, rowOf, Slots } from './slots.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, TakeResult } from './store.js'
 
 export interface MemoryStoreOptions {
@@ -136,7 +136,7 @@ export class MemoryStore implements SyncStore {
     const row = rowOf(slot)
     rows.numbers.fill(0, row * ROW, (row + 1) * ROW)
     if (rows.objects.length > row) rows.objects[row] = undefined
-    if (slot !== 0) rows.numbers[row * ROW + TAG] = space.tag
+    rows.tags[row] = slot === 0 ? 0 : space.tag
     return space.algorithm.decide(space.policy, rows, row, now, cost, mode)
   }
 
@@ -153,9 +153,11 @@ export class MemoryStore implements SyncStore {
   #adopt(policy: Policy, known: Space | undefined): Space {
     assertPolicy(policy)
     const space = known ?? this.#newSpace(policy)
+    const tag = ALGORITHM_NAMES.indexOf(policy.algorithm) + 1
+    if (space.tag !== tag && space.size > 0) space.isMixed = true
     space.policy = policy
     space.algorithm = algorithmOf(policy)
-    space.tag = ALGORITHM_NAMES.indexOf(policy.algorithm) + 1
+    space.tag = tag
     return space
   }
 
@@ -167,6 +169,7 @@ export class MemoryStore implements SyncStore {
       policy,
       algorithm: algorithmOf(policy),
       tag: 0,
+      isMixed: false,
       slots: new KeyMap(this.#keyOf),
       size: 0,
     }
@@ -260,12 +263,13 @@ export class MemoryStore implements SyncStore {
 }
 
 /** Whether what is in a row still means anything, and is of the algorithm that is in force. Row 0 is not. */
-function isLive({ numbers }: Rows, row: number, space: Space, now: number): boolean {
-  return numbers[row * ROW + EXPIRES_AT]! > now && numbers[row * ROW + TAG] === space.tag
+function isLive({ numbers, tags }: Chunk, row: number, space: Space, now: number): boolean {
+  // Tags are elsewhere in memory, and nearly always all the same: they are only looked at where they are not.
+  return numbers[row * ROW + EXPIRES_AT]! > now && (!space.isMixed || tags[row] === space.tag)
 }
 
 /** Until when the request would be refused again, for eviction to know. */
-function noteRefusal({ numbers }: Rows, row: number, { timeMs, retryAfterMs }: Decision): void {
+function noteRefusal({ numbers }: Chunk, row: number, { timeMs, retryAfterMs }: Decision): void {
   numbers[row * ROW + BLOCKED_UNTIL] = msToUs(timeMs) + msToUs(retryAfterMs)
 }
 
@@ -285,6 +289,8 @@ interface Space {
   policy: Policy
   algorithm: Algorithm<Policy, object>
   tag: number
+  /** Whether another algorithm has written some of its rows. */
+  isMixed: boolean
 }
 
 interface Candidate {
@@ -305,9 +311,7 @@ function goesBefore(a: Candidate, b: Candidate): boolean {
 }
 
 /** Until when the last request that was refused would be refused again. */
-const BLOCKED_UNTIL = STORE_NUMBERS
-/** Which algorithm wrote the state. */
-const TAG = STORE_NUMBERS + 1
+const BLOCKED_UNTIL = STORE_NUMBER
 
 const MAX_MAX_KEYS = 1_000_000_000
 const SWEPT_PER_NEW_KEY = 2

@@ -61,6 +61,7 @@ export class Slots {
     this.#chunks.push({
       ...makeRows(CHUNK),
       owners: new Int32Array(CHUNK).fill(NOBODY),
+      tags: new Uint8Array(CHUNK),
       keys: new Array(CHUNK).fill(''),
     })
     this.end++
@@ -70,6 +71,8 @@ export class Slots {
 export interface Chunk extends Rows {
   /** Whose row it is, or `NOBODY`. */
   readonly owners: Int32Array
+  /** Which algorithm wrote the state. */
+  readonly tags: Uint8Array
   readonly keys: string[]
 }
 
