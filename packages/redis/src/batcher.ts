@@ -17,6 +17,8 @@ interface Lane {
   waiting: Waiting[]
   inFlight: number
   isScheduled: boolean
+  /** The call that brings the script to a server that does not have it. */
+  loading: Promise<unknown> | undefined
 }
 
 export interface BatcherOptions {
@@ -42,7 +44,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
   function laneOf(slot: number): Lane {
     let lane = lanes.get(slot)
     if (lane === undefined) {
-      lane = { slot, waiting: [], inFlight: 0, isScheduled: false }
+      lane = { slot, waiting: [], inFlight: 0, isScheduled: false, loading: undefined }
       lanes.set(slot, lane)
     }
     return lane
@@ -69,7 +71,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
     lane.inFlight++
     const entries = batch.map((one) => one.entry)
     try {
-      const replies = decode(entries, await call(entries))
+      const replies = decode(entries, await call(lane, entries))
       for (let i = 0; i < batch.length; i++) settle(batch[i]!, replies[i]!)
     } catch (error) {
       const failed = storeFailed(error)
@@ -80,15 +82,31 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
     }
   }
 
-  /** EVALSHA; if the server does not have the script, the script itself, which then stays there. */
-  async function call(entries: readonly Entry[]): Promise<unknown> {
+  /**
+   * EVALSHA. Where the server does not have the script, the first call that hears so sends the script itself,
+   * which then stays there; the others wait for that one and ask again. The script is longer than a thousand
+   * checks, so that not every call of a full connection should bring it.
+   */
+  async function call(lane: Lane, entries: readonly Entry[]): Promise<unknown> {
     const { keys, args } = encode(entries, timeUs())
     const rest = [String(keys.length), ...keys, ...args]
-    try {
-      return await connection.send(keys[0]!, ['EVALSHA', SCRIPT_SHA, ...rest])
-    } catch (error) {
-      if (!String((error as Error)?.message).startsWith('NOSCRIPT')) throw error
-      return connection.send(keys[0]!, ['EVAL', SCRIPT, ...rest])
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await connection.send(keys[0]!, ['EVALSHA', SCRIPT_SHA, ...rest])
+      } catch (error) {
+        if (!String((error as Error)?.message).startsWith('NOSCRIPT')) throw error
+      }
+      if (lane.loading !== undefined && attempt < MAX_ATTEMPTS) {
+        await lane.loading.catch(() => {})
+        continue
+      }
+      const loading = connection.send(keys[0]!, ['EVAL', SCRIPT, ...rest])
+      lane.loading = loading
+      try {
+        return await loading
+      } finally {
+        if (lane.loading === loading) lane.loading = undefined
+      }
     }
   }
 
@@ -106,6 +124,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
 
 /** Two: while one is decided, the next is already there. */
 const MAX_IN_FLIGHT = 2
+/** After so many times without the script, a call brings it itself: somebody keeps flushing. */
+const MAX_ATTEMPTS = 3
 
 /** In calls of at most `maxBatch` limits; an entry with more has one to itself. */
 function batches(all: readonly Waiting[], maxBatch: number): Waiting[][] {
