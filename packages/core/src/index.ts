@@ -2,7 +2,7 @@ export { decide, type KeyState, refund } from './algorithms/decide.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
 export type { Duration } from './duration.js'
-export { ERROR_CODES, type ErrorCode, show, TidegateError } from './errors.js'
+export { assertOptions, ERROR_CODES, type ErrorCode, show, TidegateError } from './errors.js'
 export { assertKey } from './key.js'
 export { createLimiter, type Limiter, type LimiterOptions, type SyncLimiter } from './limiter.js'
 export {
@@ -28,7 +28,7 @@ export {
 export type { Rate } from './rate.js'
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
 export { type RememberRefusalsOptions, rememberRefusals } from './stores/remember-refusals.js'
-export { assertCost, assertRefund, type Limit, limitsOf } from './stores/requests.js'
+export { assertCost, assertRefund, type Limit, limitsOf, takeResult } from './stores/requests.js'
 export type {
   MaybePromise,
   RefundRequest,

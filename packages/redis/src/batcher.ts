@@ -74,7 +74,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
       const replies = decode(entries, await call(lane, entries))
       for (let i = 0; i < batch.length; i++) settle(batch[i]!, replies[i]!)
     } catch (error) {
-      const failed = storeFailed(error)
+      const failed = storeFailed(error, connection.whyLost?.())
       for (const one of batch) one.reject(failed)
     } finally {
       lane.inFlight--
@@ -147,8 +147,11 @@ function settle(one: Waiting, reply: EntryReply): void {
   else one.resolve(reply)
 }
 
-function storeFailed(error: unknown): TidegateError {
+function storeFailed(error: unknown, whyLost?: string): TidegateError {
   if (error instanceof TidegateError) return error
   const reason = error instanceof Error ? error.message : String(error)
-  return new TidegateError('STORE_FAILED', `Redis could not answer: ${reason}`, { cause: error })
+  // What ioredis says then is about its own options, not about what happened.
+  const isLost = (error as Error)?.name === 'MaxRetriesPerRequestError' && whyLost !== undefined
+  const message = isLost ? `there is no connection (${whyLost}). Is it up, and the address right?` : reason
+  return new TidegateError('STORE_FAILED', `Redis could not answer: ${message}`, { cause: error })
 }

@@ -35,9 +35,12 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
   }
   const client = open(scheme, hosts, path, common)
   // Every failed call is told to whoever made it; ioredis would print what nobody listens to.
-  client.on('error', () => {})
+  let lost: Error | undefined
+  client.on('error', (error: Error) => {
+    lost = error
+  })
   const connection = ofIoredis(client as never)
-  return { ...connection, close: async () => client.disconnect() }
+  return { ...connection, close: async () => client.disconnect(), whyLost: () => lost?.message }
 }
 
 function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions): Redis | Cluster {

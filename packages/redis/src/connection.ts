@@ -7,6 +7,8 @@ export interface RedisConnection {
   /** Sends one command to wherever `key` lives. */
   send(key: string, command: string[]): Promise<unknown>
   close(): Promise<void>
+  /** Why there was no connection the last time, where it is known. */
+  whyLost?(): string | undefined
 }
 
 /** An ioredis client (`Redis` or `Cluster`), as far as it is used here. */

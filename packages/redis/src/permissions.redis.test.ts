@@ -50,3 +50,16 @@ it('a reset comes after the checks that were made before it', async () => {
     await store.close()
   }
 })
+
+it('says why there is no connection, and refuses an option that it does not have', async () => {
+  const policy = fixedWindow({ limit: 5, window: '1h', name: 'lost' })
+  const store = new RedisStore('redis://127.0.0.1:1')
+  await expect(store.check({ policy, key: 'k', cost: 1 })).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringContaining('ECONNREFUSED 127.0.0.1:1'),
+  })
+  await store.close()
+  expect(() => new RedisStore(server.url, { prefx: 'x' } as never)).toThrow(
+    expect.objectContaining({ code: 'OPTION_INVALID', field: 'prefx' }),
+  )
+})

@@ -1,6 +1,7 @@
 import {
   assertCost,
   assertKey,
+  assertOptions,
   assertPolicy,
   assertRefund,
   type Clock,
@@ -12,6 +13,7 @@ import {
   type TakeRequest,
   type TakeResult,
   TidegateError,
+  takeResult,
 } from '@tidegate/core'
 import calculateSlot from 'cluster-key-slot'
 import { createBatcher } from './batcher.js'
@@ -34,6 +36,8 @@ export interface RedisStoreOptions extends ConnectOptions {
   maxBatch?: number
 }
 
+const OPTIONS = ['prefix', 'maxBatch', 'username', 'password', 'tls', 'connectTimeoutMs']
+
 /** State in Redis, shared exactly by every process that uses it: each check is one atomic script. */
 export class RedisStore implements Store {
   readonly #connection: RedisConnection
@@ -47,6 +51,7 @@ export class RedisStore implements Store {
     redis: string | IoredisClient | NodeRedisClient | NodeRedisCluster,
     options: RedisStoreOptions = {},
   ) {
+    assertOptions('new RedisStore()', options, OPTIONS)
     const { prefix = DEFAULT_PREFIX, maxBatch = 64 } = options
     assertPrefix(prefix)
     if (!Number.isInteger(maxBatch) || maxBatch < 1 || maxBatch > 1000) {
@@ -83,12 +88,7 @@ export class RedisStore implements Store {
     const redisLimits = limits.map((limit) => this.#limit(limit))
     const decisions = await this.#takeAll(redisLimits)
     const allowed = decisions.every((decision) => decision.allowed)
-    return {
-      allowed,
-      decisions: requests.map(({ cost }, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
-      retryAfterMs: Math.max(...decisions.map((decision) => decision.retryAfterMs)),
-      delayMs: allowed ? Math.max(...decisions.map((decision) => decision.delayMs)) : 0,
-    }
+    return takeResult(requests, limitOfRequest, decisions, allowed)
   }
 
   async refund(request: RefundRequest): Promise<number> {

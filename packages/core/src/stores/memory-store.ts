@@ -7,7 +7,7 @@ import { assertOptions, show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { ALGORITHM_NAMES, assertPolicy, type Policy } from '../policy.js'
 import { KeyMap } from './key-map.js'
-import { assertCost, assertRefund, limitsOf } from './requests.js'
+import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
 import { type Chunk, NOBODY, rowOf, Slots } from './slots.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, TakeResult } from './store.js'
 
@@ -73,12 +73,7 @@ export class MemoryStore implements SyncStore {
     const allowed = looks.every((look) => look.allowed)
     const mode = allowed ? 'take' : 'repair'
     const decisions = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, mode))
-    return {
-      allowed,
-      decisions: requests.map(({ cost }, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
-      retryAfterMs: Math.max(...decisions.map((decision) => decision.retryAfterMs)),
-      delayMs: allowed ? Math.max(...decisions.map((decision) => decision.delayMs)) : 0,
-    }
+    return takeResult(requests, limitOfRequest, decisions, allowed)
   }
 
   peek({ policy, key, cost }: TakeRequest): Decision {

@@ -2,7 +2,7 @@ import { msToUs, usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
 import { assertPolicy, type Policy, sameNumbers } from '../policy.js'
-import { assertCost, type Limit, limitsOf } from './requests.js'
+import { assertCost, type Limit, limitsOf, takeResult } from './requests.js'
 import type { MaybePromise, RefundRequest, ResetRequest, Store, TakeRequest, TakeResult } from './store.js'
 
 export interface RememberRefusalsOptions {
@@ -131,12 +131,7 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     known: readonly (Decision | undefined)[],
   ): MaybePromise<TakeResult> {
     const looks = limits.map((limit, i) => known[i] ?? store.peek(limit))
-    const result = (decisions: readonly Decision[]): TakeResult => ({
-      allowed: false,
-      decisions: requests.map(({ cost }, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
-      retryAfterMs: Math.max(...decisions.map((decision) => decision.retryAfterMs)),
-      delayMs: 0,
-    })
+    const result = (decisions: readonly Decision[]) => takeResult(requests, limitOfRequest, decisions, false)
     return looks.some(isPromise) ? Promise.all(looks).then(result) : result(looks as Decision[])
   }
 

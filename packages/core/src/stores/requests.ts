@@ -1,7 +1,8 @@
+import type { Decision } from '../decision.js'
 import { show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type Policy, sameNumbers } from '../policy.js'
-import type { RefundRequest, TakeRequest } from './store.js'
+import type { RefundRequest, TakeRequest, TakeResult } from './store.js'
 
 /** Refuses a cost that can never be right under this policy. */
 export function assertCost(policy: Policy, cost: unknown): asserts cost is number {
@@ -74,4 +75,19 @@ export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; l
     }
   }
   return { limits, limitOfRequest }
+}
+
+/** What a take comes to, from the decision of each of its limits. */
+export function takeResult(
+  requests: readonly TakeRequest[],
+  limitOfRequest: readonly number[],
+  decisions: readonly Decision[],
+  allowed: boolean,
+): TakeResult {
+  return {
+    allowed,
+    decisions: requests.map(({ cost }, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
+    retryAfterMs: Math.max(...decisions.map((decision) => decision.retryAfterMs)),
+    delayMs: allowed ? Math.max(...decisions.map((decision) => decision.delayMs)) : 0,
+  }
 }

@@ -4,7 +4,7 @@ import type { Decision } from '../decision.js'
 import { TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type Policy } from '../policy.js'
-import { assertCost, assertRefund, limitsOf } from '../stores/requests.js'
+import { assertCost, assertRefund, limitsOf, takeResult } from '../stores/requests.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, TakeResult } from '../stores/store.js'
 
 /**
@@ -35,12 +35,7 @@ export class ReferenceStore implements SyncStore {
       if (allowed || this.#known(limit) !== undefined) this.#keep(limit, state)
       return decision
     })
-    return {
-      allowed,
-      decisions: requests.map(({ cost }, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
-      retryAfterMs: Math.max(...decisions.map((decision) => decision.retryAfterMs)),
-      delayMs: allowed ? Math.max(...decisions.map((decision) => decision.delayMs)) : 0,
-    }
+    return takeResult(requests, limitOfRequest, decisions, allowed)
   }
 
   peek({ policy, key, cost }: TakeRequest): Decision {
