@@ -20,9 +20,9 @@ export const TIME = 2
 
 type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy
 
-/** The time in which at least `amount` of a level flows in or out; 0 for nothing or less. */
+/** The time in which at least `amount` of a level, 0 or more, flows in or out. */
 export function timeToFlow(policy: BucketPolicy, amount: number): number {
-  return amount > 0 ? Math.ceil(amount / policy.n) : 0
+  return Math.ceil(amount / policy.n)
 }
 
 /** A level counted in another unit, in the policy's own and cut to its capacity. */

@@ -3,7 +3,7 @@
  * what does not fit into numbers.
  */
 export interface Rows {
-  readonly numbers: Float64Array
+  readonly numbers: number[]
   /** Empty until there is something that does not fit: most algorithms never need it. */
   readonly objects: (object | undefined)[]
 }
@@ -16,6 +16,11 @@ export const STORE_NUMBER = 5
 
 export const ROW = 6
 
+/**
+ * Rows of zeros. Their numbers are an ordinary array that the engine knows to hold doubles, side by side as
+ * in a typed array; but the memory of typed arrays is not on the heap, and for every 64 MB of it V8 collects
+ * all garbage there is, at once.
+ */
 export function makeRows(count: number): Rows {
-  return { numbers: new Float64Array(count * ROW), objects: [] }
+  return { numbers: Array.from(new Float64Array(count * ROW)), objects: [] }
 }

@@ -69,8 +69,7 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
 
 /** A level after `passed` microseconds of refilling; never above full. */
 function levelAfter(policy: TokenBucketPolicy, stored: number, unit: number, passed: number): number {
-  const { n, d, full } = policy
-  if (unit === 0) return full
-  const level = unit === d ? Math.min(stored, full) : convert(policy, stored, unit, mulDivFloor)
-  return Math.min(full, level + passed * n)
+  if (unit === 0) return policy.full
+  const level = unit === policy.d ? stored : convert(policy, stored, unit, mulDivFloor)
+  return Math.min(policy.full, level + passed * policy.n)
 }

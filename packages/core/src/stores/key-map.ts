@@ -8,7 +8,7 @@ import { KeyIndex } from './key-index.js'
  * every key that comes after them, a few move over to a `KeyIndex`, until all are there.
  */
 export class KeyMap {
-  #map: Map<string, number> | undefined = new Map()
+  readonly #map = new Map<string, number>()
   #index: KeyIndex | undefined
   readonly #keyOf: (number: number) => string
 
@@ -18,8 +18,10 @@ export class KeyMap {
 
   /** The key's number, or 0. */
   get(key: string): number {
-    const found = this.#map?.get(key)
-    if (found !== undefined) return found
+    return this.#map.get(key) ?? this.#getMoved(key)
+  }
+
+  #getMoved(key: string): number {
     // Whoever asks for something that is no text hears from elsewhere that it is no key.
     return this.#index === undefined || typeof key !== 'string' ? 0 : this.#index.get(key)
   }
@@ -27,27 +29,26 @@ export class KeyMap {
   /** Adds a key that is not there. */
   add(key: string, number: number): void {
     if (this.#index === undefined) {
-      this.#map!.set(key, number)
-      if (this.#map!.size >= MAX_MAP) this.#index = new KeyIndex(this.#keyOf)
+      this.#map.set(key, number)
+      if (this.#map.size >= MAX_MAP) this.#index = new KeyIndex(this.#keyOf)
       return
     }
     this.#index.add(key, number)
-    if (this.#map !== undefined) this.#moveSome(this.#map, this.#index)
+    if (this.#map.size > 0) this.#moveSome(this.#index)
   }
 
   /** Removes a key that is there. */
   delete(key: string, number: number): void {
-    if (this.#map?.delete(key) !== true) this.#index!.delete(key, number)
+    if (!this.#map.delete(key)) this.#index!.delete(key, number)
   }
 
-  #moveSome(map: Map<string, number>, index: KeyIndex): void {
+  #moveSome(index: KeyIndex): void {
     let left = MOVED_PER_KEY
-    for (const [key, number] of map) {
+    for (const [key, number] of this.#map) {
       if (left-- === 0) return
-      map.delete(key)
+      this.#map.delete(key)
       index.add(key, number)
     }
-    this.#map = undefined
   }
 }
 

@@ -5,7 +5,7 @@ import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
-import { ALGORITHM_NAMES, assertPolicy, type Policy } from '../policy.js'
+import { assertPolicy, type Policy } from '../policy.js'
 import { KeyMap } from './key-map.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
 import { type Chunk, NOBODY, rowOf, Slots } from './slots.js'
@@ -61,23 +61,23 @@ export class MemoryStore implements SyncStore {
     return this.#slots.size
   }
 
-  check({ policy, key, cost }: TakeRequest): Decision {
-    return this.#decide(policy, key, cost, this.#clock.nowUs(), 'take')
+  check(request: TakeRequest): Decision {
+    return this.#decide(request, this.#clock.nowUs(), 'take')
   }
 
   take(requests: readonly TakeRequest[]): TakeResult {
     const now = this.#clock.nowUs()
     const { limits, limitOfRequest } = limitsOf(requests)
     // Look at every limit before the first is charged.
-    const looks = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, 'peek'))
+    const looks = limits.map((limit) => this.#decide(limit, now, 'peek'))
     const allowed = looks.every((look) => look.allowed)
     const mode = allowed ? 'take' : 'repair'
-    const decisions = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, mode))
+    const decisions = limits.map((limit) => this.#decide(limit, now, mode))
     return takeResult(requests, limitOfRequest, decisions, allowed)
   }
 
-  peek({ policy, key, cost }: TakeRequest): Decision {
-    return this.#decide(policy, key, cost, this.#clock.nowUs(), 'peek')
+  peek(request: TakeRequest): Decision {
+    return this.#decide(request, this.#clock.nowUs(), 'peek')
   }
 
   refund(request: RefundRequest): number {
@@ -87,7 +87,7 @@ export class MemoryStore implements SyncStore {
     const space = this.#spaceOf(policy)
     const slot = space.slots.get(key)
     const rows = this.#slots.chunk(slot)
-    if (!isLive(rows, rowOf(slot), space, now)) return 0
+    if (!isLive(rows, rowOf(slot), now)) return 0
     const given = space.algorithm.refund(policy, rows, rowOf(slot), now, msToUs(timeMs), cost)
     if (this.#number(slot, EXPIRES_AT) <= now) this.#forget(space, slot)
     return given
@@ -109,36 +109,39 @@ export class MemoryStore implements SyncStore {
     this.#lastSpace = undefined
   }
 
-  #decide(policy: Policy, key: string, cost: number, now: number, mode: Mode): Decision {
+  #decide({ policy, key, cost }: TakeRequest, now: number, mode: Mode): Decision {
     const space = this.#spaceOf(policy)
     if (cost !== 1) assertCost(policy, cost)
-    const slot = space.slots.get(key)
+    let slot = space.slots.get(key)
+    if (!isLive(this.#slots.chunk(slot), rowOf(slot), now)) slot = this.#untouched(space, key, slot, now, mode)
     const rows = this.#slots.chunk(slot)
     const row = rowOf(slot)
-    if (!isLive(rows, row, space, now)) return this.#decideAfresh(space, key, slot, cost, now, mode)
     const decision = space.algorithm.decide(policy, rows, row, now, cost, mode)
-    if (!decision.allowed && mode !== 'peek') noteRefusal(rows, row, decision)
+    if (!decision.allowed) noteRefusal(rows, row, decision, mode)
     return decision
   }
 
-  /** Decides for a key that has no row, or one that has expired or is another algorithm's. It is never refused. */
-  #decideAfresh(space: Space, key: string, known: number, cost: number, now: number, mode: Mode): Decision {
+  /** A row of zeros to decide on, for a key that has no row or one that has expired. */
+  #untouched(space: Space, key: string, known: number, now: number, mode: Mode): number {
     // A key in the table has been looked at before: only a new one needs to be.
     if (known === 0) assertKey(key)
     // Where nothing is taken nothing is written, and the row that is nobody's will do.
-    const slot = mode !== 'take' ? 0 : known === 0 ? this.#newSlot(space, key, now) : known
+    if (mode !== 'take') return 0
+    const slot = known === 0 ? this.#newSlot(space, key, now) : known
     const rows = this.#slots.chunk(slot)
     const row = rowOf(slot)
     rows.numbers.fill(0, row * ROW, (row + 1) * ROW)
     if (rows.objects.length > row) rows.objects[row] = undefined
-    rows.tags[row] = slot === 0 ? 0 : space.tag
-    return space.algorithm.decide(space.policy, rows, row, now, cost, mode)
+    return slot
   }
 
   /** The keys under this policy's name, read by this policy from now on. */
   #spaceOf(policy: Policy): Space {
     const last = this.#lastSpace
-    if (last !== undefined && last.policy === policy) return last
+    return last !== undefined && last.policy === policy ? last : this.#findSpace(policy)
+  }
+
+  #findSpace(policy: Policy): Space {
     const known = this.#spaces.get(policy?.name)
     const space = known !== undefined && known.policy === policy ? known : this.#adopt(policy, known)
     this.#lastSpace = space
@@ -147,13 +150,10 @@ export class MemoryStore implements SyncStore {
 
   #adopt(policy: Policy, known: Space | undefined): Space {
     assertPolicy(policy)
-    const space = known ?? this.#newSpace(policy)
-    const tag = ALGORITHM_NAMES.indexOf(policy.algorithm) + 1
-    if (space.tag !== tag && space.size > 0) space.isMixed = true
-    space.policy = policy
-    space.algorithm = algorithmOf(policy)
-    space.tag = tag
-    return space
+    // Another algorithm starts afresh: nobody reads what is in the old space any more, and it is swept up.
+    if (known?.algorithm !== algorithmOf(policy)) return this.#newSpace(policy)
+    known.policy = policy
+    return known
   }
 
   #newSpace(policy: Policy): Space {
@@ -163,8 +163,6 @@ export class MemoryStore implements SyncStore {
       number,
       policy,
       algorithm: algorithmOf(policy),
-      tag: 0,
-      isMixed: false,
       slots: new KeyMap(this.#keyOf),
       size: 0,
     }
@@ -180,7 +178,7 @@ export class MemoryStore implements SyncStore {
         this.#spacesSweptUpTo + 1 < this.#spaceByNumber.length ? this.#spacesSweptUpTo + 1 : 0
       const space = this.#spaceByNumber[this.#spacesSweptUpTo]
       if (space === undefined || space.size > 0) continue
-      this.#spaces.delete(space.policy.name)
+      if (this.#spaces.get(space.policy.name) === space) this.#spaces.delete(space.policy.name)
       this.#spaceByNumber[space.number] = undefined
       this.#freeNumbers.push(space.number)
     }
@@ -235,7 +233,7 @@ export class MemoryStore implements SyncStore {
     const { policy, algorithm } = space
     const rows = this.#slots.chunk(slot)
     // Row 0 of every chunk is an untouched one.
-    const row = isLive(rows, rowOf(slot), space, now) ? rowOf(slot) : 0
+    const row = isLive(rows, rowOf(slot), now) ? rowOf(slot) : 0
     const look = algorithm.decide(policy, rows, row, now, 1, 'peek')
     const blockedUntil = this.#number(slot, BLOCKED_UNTIL)
     return {
@@ -257,14 +255,14 @@ export class MemoryStore implements SyncStore {
   }
 }
 
-/** Whether what is in a row still means anything, and is of the algorithm that is in force. Row 0 is not. */
-function isLive({ numbers, tags }: Chunk, row: number, space: Space, now: number): boolean {
-  // Tags are elsewhere in memory, and nearly always all the same: they are only looked at where they are not.
-  return numbers[row * ROW + EXPIRES_AT]! > now && (!space.isMixed || tags[row] === space.tag)
+/** Whether what is in a row still means anything. Row 0 does not. */
+function isLive({ numbers }: Chunk, row: number, now: number): boolean {
+  return numbers[row * ROW + EXPIRES_AT]! > now
 }
 
 /** Until when the request would be refused again, for eviction to know. */
-function noteRefusal({ numbers }: Chunk, row: number, { timeMs, retryAfterMs }: Decision): void {
+function noteRefusal({ numbers }: Chunk, row: number, { timeMs, retryAfterMs }: Decision, mode: Mode): void {
+  if (mode === 'peek') return
   numbers[row * ROW + BLOCKED_UNTIL] = msToUs(timeMs) + msToUs(retryAfterMs)
 }
 
@@ -275,17 +273,14 @@ const CLOSED: Clock = {
   },
 }
 
-/** The keys of one policy name. */
+/** The keys of one policy name, under one algorithm. */
 interface Space {
   readonly number: number
   readonly slots: KeyMap
   size: number
-  /** The policy last seen under this name, its algorithm and that algorithm's tag. */
+  /** The policy last seen under this name. */
   policy: Policy
-  algorithm: Algorithm<Policy, object>
-  tag: number
-  /** Whether another algorithm has written some of its rows. */
-  isMixed: boolean
+  readonly algorithm: Algorithm<Policy, object>
 }
 
 interface Candidate {
