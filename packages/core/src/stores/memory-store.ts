@@ -113,7 +113,9 @@ export class MemoryStore implements SyncStore {
     const space = this.#spaceOf(policy)
     if (cost !== 1) assertCost(policy, cost)
     let slot = space.slots.get(key)
-    if (!isLive(this.#slots.chunk(slot), rowOf(slot), now)) slot = this.#untouched(space, key, slot, now, mode)
+    if (!isLive(this.#slots.chunk(slot), rowOf(slot), now)) {
+      slot = this.#untouched(space, key, slot, now, mode)
+    }
     const rows = this.#slots.chunk(slot)
     const row = rowOf(slot)
     const decision = space.algorithm.decide(policy, rows, row, now, cost, mode)
