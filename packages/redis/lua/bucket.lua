@@ -5,13 +5,12 @@ A rate is n units per d microseconds: a level counts one unit as d and changes b
 policy { limit = capacity, a = n, b = d, full = capacity * d, span = floor(full / n) }
 ]]
 local function time_to_flow(policy, amount)
-  if amount > 0 then return math.ceil(amount / policy.a) end
-  return 0
+  return ceil(amount / policy.a)
 end
 
 -- A level counted in another unit, in the policy's own and cut to its capacity.
 local function convert(policy, level, unit, up)
-  local whole = math.floor(level / unit)
+  local whole = floor(level / unit)
   if whole >= policy.limit then return policy.full end
   return whole * policy.b + mul_div(level - whole * unit, policy.b, unit, up)
 end

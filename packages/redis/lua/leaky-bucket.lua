@@ -3,7 +3,7 @@ Leaky bucket: the twin of core's algorithms/leaky-bucket.ts.
 The level is what is in it: it falls with time and rises with every request.
 
 Input:  policy { limit, a = n, b = d, full, span }, key, now, cost, mode
-State:  k:<level>:<unit>:<time>, a string
+State:  k, level, unit, time; see state.lua
 Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local leaky_bucket = {}
@@ -12,16 +12,16 @@ local leaky_bucket = {}
 local function water_after(policy, stored, unit, passed)
   local level = stored
   if unit == policy.b then
-    level = math.min(stored, policy.full)
+    level = min(stored, policy.full)
   else
     level = convert(policy, stored, unit, 1)
   end
-  return math.max(0, level - passed * policy.a)
+  return max(0, level - passed * policy.a)
 end
 
 function leaky_bucket.decide(policy, key, now, cost, mode)
   local d, full = policy.b, policy.full
-  local level, unit, time = read(key, 'k', 3)
+  local level, unit, time = read(key, 'k', THREE)
   local known = level ~= nil
   if not known then time = now end
 
@@ -34,7 +34,7 @@ function leaky_bucket.decide(policy, key, now, cost, mode)
     level = 0
   end
 
-  local room = math.floor((full - level) / d)
+  local room = floor((full - level) / d)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = allowed and 0 or at - now + time_to_flow(policy, level + cost * d - full)
@@ -43,7 +43,7 @@ function leaky_bucket.decide(policy, key, now, cost, mode)
 
   local drained = at + time_to_flow(policy, level)
   if charged or (moved and mode ~= 'peek') then
-    write(key, drained - now, 'k:%.0f:%.0f:%.0f', level, d, at)
+    write(key, drained - now, 'k', THREE, level, d, at)
   elseif known and mode ~= 'peek' then
     keep(key, drained - now)
   end
@@ -53,18 +53,18 @@ end
 
 function leaky_bucket.refund(policy, key, now, decided_at, cost)
   local d, full = policy.b, policy.full
-  local before, unit, time = read(key, 'k', 3)
+  local before, unit, time = read(key, 'k', THREE)
   if not before then return 0 end
   local at = as_of(time, now, policy.span)
   if not still_counts(policy, decided_at, at) then return 0 end
-  before = water_after(policy, before, unit, math.max(0, at - time))
-  local given = math.min(cost * d, before)
+  before = water_after(policy, before, unit, max(0, at - time))
+  local given = min(cost * d, before)
   if given == 0 then return 0 end
   local level = before - given
   if level == 0 then
     redis.call('DEL', key)
   else
-    write(key, at - now + time_to_flow(policy, level), 'k:%.0f:%.0f:%.0f', level, d, at)
+    write(key, at - now + time_to_flow(policy, level), 'k', THREE, level, d, at)
   end
   return given
 end

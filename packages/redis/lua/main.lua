@@ -4,11 +4,12 @@ One call decides many checks, in order, each seeing the ones before it; or gives
 Input:  KEYS   one for each limit
         ARGV   [1] the time in microseconds, or 0 for the server's own (only tests pass one)
                [2] how many policies there are, then four for each: its letter, limit, a, b
-               then one for each limit: cost + 2^30 * (kind + 8 * index of its policy), where kind is
+               then one for each run of limits that are asked the same:
+               cost + 2^30 * (kind + 8 * (index of the policy + 1024 * (limits in the run - 1))), where kind is
                  0  take
                  1  peek
                  2  take, together with the limit that follows: all or nothing
-                 3  refund; the time of the decision follows as an argument of its own
+                 3  refund, a run by itself; the time of the decision follows as an argument of its own
                  4  look: a peek that repairs what a refused take repairs
                  5  reset; its cost means nothing
 Output: the time, then three whole numbers for each limit:
@@ -23,8 +24,9 @@ local ALGORITHMS = {
   t = token_bucket,
   k = leaky_bucket,
 }
-local COSTS = 1073741824
-local MODES = { [0] = 'take', [1] = 'peek', [2] = 'take', [4] = 'repair' }
+local COSTS, KINDS, POLICIES = 1073741824, 8, 1024
+local TOGETHER, REFUND, RESET = 2, 3, 5
+local MODES = { [0] = 'take', [1] = 'peek', [TOGETHER] = 'take', [4] = 'repair' }
 
 local now = tonumber(ARGV[1])
 if now == 0 then
@@ -37,99 +39,101 @@ end
 local policies = {}
 local next_arg = 3
 for i = 0, tonumber(ARGV[2]) - 1 do
-  local letter, limit = ARGV[next_arg], tonumber(ARGV[next_arg + 1])
+  local algorithm, limit = ALGORITHMS[ARGV[next_arg]], tonumber(ARGV[next_arg + 1])
   local a, b = tonumber(ARGV[next_arg + 2]), tonumber(ARGV[next_arg + 3])
-  local policy = { algorithm = ALGORITHMS[letter], limit = limit, a = a, b = b }
+  local policy = { decide = algorithm.decide, refund = algorithm.refund, limit = limit, a = a, b = b }
   if b > 0 then
     policy.full = limit * b
-    policy.span = math.floor(policy.full / a)
+    policy.span = floor(policy.full / a)
   end
   policies[i] = policy
   next_arg = next_arg + 4
 end
 
 local reply = { now }
+local answered = 1
 local reasons = {}
 
+local function put(first, second, third)
+  reply[answered + 1], reply[answered + 2], reply[answered + 3] = first, second, third
+  answered = answered + 3
+end
+
 local function answer(allowed, remaining, retry_after, reset_after, delay)
-  local n = #reply
-  reply[n + 1] = remaining * 2 + (allowed and 1 or 0)
-  reply[n + 2] = reset_after
-  reply[n + 3] = allowed and delay or retry_after
+  if allowed then put(remaining * 2 + 1, reset_after, delay) else put(remaining * 2, reset_after, retry_after) end
 end
 
--- Limits `first` to `last` are one entry: decided all, then charged all or none.
-local function decide_entry(limits)
-  if #limits == 1 then
-    local limit = limits[1]
-    answer(limit.policy.algorithm.decide(limit.policy, limit.key, now, limit.cost, limit.mode))
-    return
-  end
-  local all = true
-  for _, limit in ipairs(limits) do
-    all = limit.policy.algorithm.decide(limit.policy, limit.key, now, limit.cost, 'peek') and all
-  end
-  for _, limit in ipairs(limits) do
-    answer(limit.policy.algorithm.decide(limit.policy, limit.key, now, limit.cost, all and 'take' or 'repair'))
+local function decide(limit, mode)
+  return limit.policy.decide(limit.policy, limit.key, now, limit.cost, mode)
+end
+
+-- The limits of one entry, whatever its kind: decided all, then charged all or none.
+local function answer_entry(entry, kind)
+  if kind == REFUND then
+    local limit = entry[1]
+    put(limit.policy.refund(limit.policy, limit.key, now, limit.decided_at, limit.cost), 0, 0)
+  elseif kind == RESET then
+    redis.call('UNLINK', entry[1].key)
+    put(0, 0, 0)
+  elseif #entry == 1 then
+    answer(decide(entry[1], MODES[kind]))
+  else
+    local all = true
+    for _, limit in ipairs(entry) do all = decide(limit, 'peek') and all end
+    for _, limit in ipairs(entry) do answer(decide(limit, all and 'take' or 'repair')) end
   end
 end
 
-local function reset(limit)
-  redis.call('UNLINK', limit.key)
-  local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3] = 0, 0, 0
-end
-
-local function refund(limit, decided_at)
-  local n = #reply
-  reply[n + 1] = limit.policy.algorithm.refund(limit.policy, limit.key, now, decided_at, limit.cost)
-  reply[n + 2] = 0
-  reply[n + 3] = 0
+-- An entry answers for itself: whatever goes wrong with it, the others are decided.
+local function try_entry(entry, kind)
+  local before = answered
+  local ok, reason
+  for _ = 0, #entry do
+    ok, reason = pcall(answer_entry, entry, kind)
+    if ok then return end
+    for i = before + 1, answered do reply[i] = nil end
+    answered = before
+    -- A state that turns out to be damaged counts as none: once more, without it.
+    if type(reason) ~= 'table' or not reason.damaged then break end
+    redis.call('DEL', reason.damaged)
+  end
+  for _ = 1, #entry do put(-1, 0, 0) end
+  reasons[#reasons + 1] = type(reason) == 'table' and reason.err or tostring(reason)
 end
 
 local entry = {}
-for i, key in ipairs(KEYS) do
+local first = 1
+while first <= #KEYS do
   local code = tonumber(ARGV[next_arg])
   next_arg = next_arg + 1
-  local high = math.floor(code / COSTS)
-  local kind = high % 8
-  entry[#entry + 1] = {
-    policy = policies[math.floor(high / 8)],
-    key = key,
-    cost = code - high * COSTS,
-    mode = MODES[kind],
-  }
-  if kind ~= 2 then
-    local answered = #reply
-    local decided_at
-    if kind == 3 then
-      decided_at = tonumber(ARGV[next_arg])
-      next_arg = next_arg + 1
-    end
-    local ok, reason
-    for _ = 0, #entry do
-      if kind == 3 then
-        ok, reason = pcall(refund, entry[1], decided_at)
-      elseif kind == 5 then
-        ok, reason = pcall(reset, entry[1])
-      else
-        ok, reason = pcall(decide_entry, entry)
-      end
-      if ok then break end
-      for j = #reply, answered + 1, -1 do reply[j] = nil end
-      -- A state that turns out to be damaged counts as none: once more, without it.
-      if type(reason) ~= 'table' or not reason.damaged then break end
-      redis.call('DEL', reason.damaged)
-    end
-    if not ok then
-      for _ = 1, #entry do
-        local n = #reply
-        reply[n + 1], reply[n + 2], reply[n + 3] = -1, 0, 0
-      end
-      reasons[#reasons + 1] = type(reason) == 'table' and reason.err or tostring(reason)
-    end
-    entry = {}
+  local high = floor(code / COSTS)
+  local cost, kind = code - high * COSTS, high % KINDS
+  high = floor(high / KINDS)
+  local policy, last = policies[high % POLICIES], first + floor(high / POLICIES)
+  local decided_at
+  if kind == REFUND then
+    decided_at = tonumber(ARGV[next_arg])
+    next_arg = next_arg + 1
   end
+  local mode = MODES[kind]
+  for i = first, last do
+    local key = KEYS[i]
+    local ok, allowed, remaining, retry_after, reset_after, delay
+    -- Nearly every entry is one limit that can be decided at once.
+    if mode and kind ~= TOGETHER and #entry == 0 then
+      ok, allowed, remaining, retry_after, reset_after, delay = pcall(policy.decide, policy, key, now, cost, mode)
+    end
+    if ok then
+      answer(allowed, remaining, retry_after, reset_after, delay)
+    else
+      entry[#entry + 1] = { policy = policy, key = key, cost = cost, decided_at = decided_at }
+      if kind ~= TOGETHER then
+        try_entry(entry, kind)
+        entry = {}
+      end
+    end
+  end
+  first = last + 1
 end
-for _, reason in ipairs(reasons) do reply[#reply + 1] = reason end
+for i, reason in ipairs(reasons) do reply[answered + i] = reason end
 return reply

@@ -2,7 +2,7 @@
 Sliding window counter: the twin of core's algorithms/sliding-window-counter.ts.
 
 Input:  policy { limit, a = window in microseconds }, key, now, cost, mode
-State:  c:<start>:<length>:<prev>:<curr>, a string
+State:  c, start, length, prev, curr; see state.lua
 Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local sliding_window_counter = {}
@@ -15,7 +15,7 @@ end
 
 function sliding_window_counter.decide(policy, key, now, cost, mode)
   local limit, window = policy.limit, policy.a
-  local start, length, prev, curr = read(key, 'c', 4)
+  local start, length, prev, curr = read(key, 'c', FOUR)
   local known = start ~= nil
   if not known then start, length, prev, curr = 0, 0, 0, 0 end
 
@@ -32,7 +32,7 @@ function sliding_window_counter.decide(policy, key, now, cost, mode)
   end
   local used = curr + mul_div(prev, start + length - at, length, 0)
 
-  local room = math.max(0, limit - used)
+  local room = max(0, limit - used)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = allowed and 0 or moment_of(limit - cost, start, length, prev, curr) - now
@@ -43,7 +43,7 @@ function sliding_window_counter.decide(policy, key, now, cost, mode)
   end
 
   if charged or (moved and mode ~= 'peek') then
-    write(key, start + 2 * length - now, 'c:%.0f:%.0f:%.0f:%.0f', start, length, prev, curr)
+    write(key, start + 2 * length - now, 'c', FOUR, start, length, prev, curr)
   elseif known and mode ~= 'peek' then
     keep(key, start + 2 * length - now)
   end
@@ -54,23 +54,23 @@ function sliding_window_counter.decide(policy, key, now, cost, mode)
 end
 
 function sliding_window_counter.refund(policy, key, now, decided_at, cost)
-  local start, length, prev, curr = read(key, 'c', 4)
+  local start, length, prev, curr = read(key, 'c', FOUR)
   if not start then return 0 end
   local at = as_of(start, now, policy.a)
   if at < start or at >= start + 2 * length then return 0 end
   local given = 0
   if decided_at >= start and decided_at < start + length then
-    given = math.min(cost, curr)
+    given = min(cost, curr)
     curr = curr - given
   elseif decided_at >= start - length and decided_at < start and at < start + length then
-    given = math.min(cost, prev)
+    given = min(cost, prev)
     prev = prev - given
   end
   if given == 0 then return 0 end
   if prev == 0 and curr == 0 then
     redis.call('DEL', key)
   else
-    write(key, start + 2 * length - now, 'c:%.0f:%.0f:%.0f:%.0f', start, length, prev, curr)
+    write(key, start + 2 * length - now, 'c', FOUR, start, length, prev, curr)
   end
   return given
 end

@@ -32,7 +32,7 @@ local function open_log(key)
     key = key,
     shift = shifted and whole(key, front[1]) or 0,
     offset = shifted and 1 or 0,
-    runs = math.floor((length - 1) / 2),
+    runs = floor((length - 1) / 2),
     base = whole(key, shifted and front[2] or front[1]),
     newest = whole(key, back[1]),
     total = whole(key, back[2]),
@@ -57,9 +57,9 @@ local function first_run(log, value, target)
     low = low + step
     step = step * 2
   end
-  local high = math.min(low + step - 1, log.runs + 1)
+  local high = min(low + step - 1, log.runs + 1)
   while low < high do
-    local middle = math.floor((low + high) / 2)
+    local middle = floor((low + high) / 2)
     if value(log, middle) >= target then high = middle else low = middle + 1 end
   end
   return low
@@ -73,10 +73,6 @@ end
 
 local function expire(key, ttl)
   redis.call('PEXPIRE', key, expiry_ms(ttl))
-end
-
-local function text(number)
-  return string.format('%.0f', number)
 end
 
 -- Drops the first runs for good.
@@ -114,7 +110,7 @@ function sliding_window_log.decide(policy, key, now, cost, mode)
     if used < 0 then error({ damaged = key }) end
   end
 
-  local room = math.max(0, limit - used)
+  local room = max(0, limit - used)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = 0
@@ -157,7 +153,7 @@ function sliding_window_log.refund(policy, key, now, decided_at, cost)
   local run = first_run(log, time_of, decided_at)
   if run > log.runs or time_of(log, run) ~= decided_at then return 0 end
   local units = total_of(log, run) - total_of(log, run - 1)
-  local given = math.min(cost, units)
+  local given = min(cost, units)
   local expired = expired_runs(log, horizon)
   if given == log.total - total_of(log, expired) then
     redis.call('DEL', key)

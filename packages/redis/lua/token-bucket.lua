@@ -3,7 +3,7 @@ Token bucket: the twin of core's algorithms/token-bucket.ts.
 The level is what is left: it rises with time and falls with every request.
 
 Input:  policy { limit, a = n, b = d, full, span }, key, now, cost, mode
-State:  t:<level>:<unit>:<time>, a string
+State:  t, level, unit, time; see state.lua
 Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local token_bucket = {}
@@ -11,17 +11,13 @@ local token_bucket = {}
 -- A level after `passed` microseconds of refilling; never above full.
 local function tokens_after(policy, stored, unit, passed)
   local level = stored
-  if unit == policy.b then
-    level = math.min(stored, policy.full)
-  else
-    level = convert(policy, stored, unit, 0)
-  end
-  return math.min(policy.full, level + passed * policy.a)
+  if unit ~= policy.b then level = convert(policy, stored, unit, 0) end
+  return min(policy.full, level + passed * policy.a)
 end
 
 function token_bucket.decide(policy, key, now, cost, mode)
   local d, full = policy.b, policy.full
-  local level, unit, time = read(key, 't', 3)
+  local level, unit, time = read(key, 't', THREE)
   local known = level ~= nil
   if not known then time = now end
 
@@ -34,7 +30,7 @@ function token_bucket.decide(policy, key, now, cost, mode)
     level = full
   end
 
-  local room = math.floor(level / d)
+  local room = floor(level / d)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = allowed and 0 or at - now + time_to_flow(policy, cost * d - level)
@@ -42,7 +38,7 @@ function token_bucket.decide(policy, key, now, cost, mode)
 
   local refilled = at + time_to_flow(policy, full - level)
   if charged or (moved and mode ~= 'peek') then
-    write(key, refilled - now, 't:%.0f:%.0f:%.0f', level, d, at)
+    write(key, refilled - now, 't', THREE, level, d, at)
   elseif known and mode ~= 'peek' then
     keep(key, refilled - now)
   end
@@ -52,18 +48,18 @@ end
 
 function token_bucket.refund(policy, key, now, decided_at, cost)
   local d, full = policy.b, policy.full
-  local before, unit, time = read(key, 't', 3)
+  local before, unit, time = read(key, 't', THREE)
   if not before then return 0 end
   local at = as_of(time, now, policy.span)
   if not still_counts(policy, decided_at, at) then return 0 end
-  before = tokens_after(policy, before, unit, math.max(0, at - time))
-  local given = math.min(cost * d, full - before)
+  before = tokens_after(policy, before, unit, max(0, at - time))
+  local given = min(cost * d, full - before)
   if given == 0 then return 0 end
   local level = before + given
   if level == full then
     redis.call('DEL', key)
   else
-    write(key, at - now + time_to_flow(policy, full - level), 't:%.0f:%.0f:%.0f', level, d, at)
+    write(key, at - now + time_to_flow(policy, full - level), 't', THREE, level, d, at)
   end
   return given
 end

@@ -31,28 +31,43 @@ const LETTERS: Record<Policy['algorithm'], string> = {
 }
 
 const KINDS = { take: 0, peek: 1, together: 2, refund: 3, look: 4, reset: 5 }
-/** Costs are below it; what is above says what to do with them. `main.lua` takes it apart. */
+/** What one number of a call is put together of, and `main.lua` takes apart: 53 bits in all. */
 const COSTS = 2 ** 30
+const POLICIES = 2 ** 10
+const RUN = COSTS * 8 * POLICIES
+const MAX_RUN = 2 ** 10
 
 /** The keys and arguments of one call of the script; see `lua/main.lua`. */
 export function encode(entries: readonly Entry[], timeUs: number): { keys: string[]; args: string[] } {
   const keys: string[] = []
   const policies: Policy[] = []
-  const limits: string[] = []
+  const runs: string[] = []
+  let run = -1
+  let length = 0
+  function endRun(): void {
+    if (length > 0) runs.push(String(run + RUN * (length - 1)))
+    length = 0
+  }
   for (const entry of entries) {
     for (let i = 0; i < entry.limits.length; i++) {
       const { policy, redisKey, cost } = entry.limits[i]!
       let index = policies.indexOf(policy)
       if (index < 0) index = policies.push(policy) - 1
       const kind = i < entry.limits.length - 1 ? KINDS.together : KINDS[entry.kind]
+      const code = Math.min(cost, COSTS - 1) + COSTS * (kind + 8 * index)
+      if (code !== run || length === MAX_RUN || entry.kind === 'refund') endRun()
+      run = code
+      length++
       keys.push(redisKey)
-      limits.push(String(Math.min(cost, COSTS - 1) + COSTS * (kind + 8 * index)))
-      if (entry.kind === 'refund') limits.push(String(entry.decidedAt))
+      if (entry.kind !== 'refund') continue
+      endRun()
+      runs.push(String(entry.decidedAt))
     }
   }
+  endRun()
   const args = [String(timeUs), String(policies.length)]
   for (const policy of policies) args.push(...argumentsOf(policy))
-  args.push(...limits)
+  args.push(...runs)
   return { keys, args }
 }
 

@@ -70,6 +70,16 @@ async function namesOfAll(): Promise<string[]> {
   return found
 }
 
+const NOW_US = Date.now() * 1000
+const CANNOT_BE = {
+  'no length': 0,
+  'a negative number': -1,
+  'a fraction': 0.5,
+  'a number too large': 2 ** 60,
+  'no number': Number.NaN,
+  infinity: Number.POSITIVE_INFINITY,
+}
+
 const ODD: [string, (name: string) => Promise<unknown>][] = [
   ['a hash', (name) => redis.hset(name, 'count', 3)],
   ['a list of words', (name) => redis.rpush(name, 'not', 'a', 'log')],
@@ -81,12 +91,28 @@ const ODD: [string, (name: string) => Promise<unknown>][] = [
   ['a sorted set', (name) => redis.zadd(name, 1, 'member')],
   ['an empty text', (name) => redis.set(name, '')],
   ['a text of somebody else', (name) => redis.set(name, '{"count":3}')],
-  ['a state cut short', (name) => redis.set(name, 'f:1700000000000000:36000')],
-  ['a state with a word in it', (name) => redis.set(name, 't:3:nan:1700000000000000')],
-  ['a state with a number too large', (name) => redis.set(name, `k:${'9'.repeat(400)}:1:1`)],
-  ['a state of length 0', (name) => redis.set(name, 'c:1700000000000000:0:3:3')],
+  ['a state cut short', (name) => redis.set(name, state('f', NOW_US, 3.6e9, 3).subarray(0, 20))],
+  ['a state that is too long', (name) => redis.set(name, state('f', NOW_US, 3.6e9, 3, 1, 1))],
+  // Of every algorithm: each is asked, and must find its own letter with numbers that cannot be.
+  ...['f', 'c', 't', 'k'].flatMap((letter): [string, (name: string) => Promise<unknown>][] =>
+    Object.entries(CANNOT_BE).map(([what, number]) => [
+      `a state "${letter}" with ${what}`,
+      (name) => redis.set(name, state(letter, ...withNumber(letter, number))),
+    ]),
+  ),
   ['bytes that are no text', (name) => redis.set(name, Buffer.from([0xff, 0x00, 0xfe]))],
 ]
+
+/** A state as `lua/state.lua` writes it: the algorithm's letter, and doubles. */
+function state(letter: string, ...numbers: number[]): Buffer {
+  return Buffer.concat([Buffer.from(letter), Buffer.from(new Float64Array(numbers).buffer)])
+}
+
+/** Used up, but for the unit or length, which cannot be what it is. */
+function withNumber(letter: string, odd: number): number[] {
+  if (letter === 'c') return [NOW_US, odd, 3, 3]
+  return letter === 'f' ? [NOW_US, odd, 3] : [letter === 't' ? 0 : 1e9, odd, NOW_US]
+}
 
 /** A time in microseconds, so many seconds from now. */
 function hence(seconds: number): string {

@@ -47,6 +47,10 @@ export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; l
   if (!Array.isArray(requests) || requests.length === 0) {
     throw new TidegateError('TAKE_INVALID', 'A take needs at least one request: [{ policy, key, cost }].')
   }
+  if (requests.length > MAX_REQUESTS) {
+    const message = `A take has at most ${MAX_REQUESTS} requests, got ${requests.length}: all of them are decided at once, and everybody else waits.`
+    throw new TidegateError('TAKE_INVALID', message)
+  }
   const limits: Limit[] = []
   const limitOfRequest: number[] = []
   for (const { policy, key, cost } of requests) {
@@ -76,6 +80,8 @@ export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; l
   }
   return { limits, limitOfRequest }
 }
+
+const MAX_REQUESTS = 1000
 
 /** What a take comes to, from the decision of each of its limits. */
 export function takeResult(

@@ -200,6 +200,8 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       const requests = [perUser, other].map((policy) => ({ policy, key: 'k', cost: 1 }))
       deepEqual(await codeOf(() => store.take(requests)), 'TAKE_INVALID')
       deepEqual(await codeOf(() => store.take([])), 'TAKE_INVALID')
+      const tooMany = Array.from({ length: 1001 }, () => requests[0]!)
+      deepEqual(await codeOf(() => store.take(tooMany)), 'TAKE_INVALID')
       deepEqual((await store.peek({ policy: perUser, key: 'k', cost: 1 })).remaining, 3)
     })
   })
