@@ -1,7 +1,17 @@
 import { usToMs } from './clock.js'
 import type { Policy } from './policy.js'
 
-/** The answer to a check. Times are milliseconds with up to three decimals: whole microseconds ÷ 1,000. */
+/**
+ * The answer to a check. Times are milliseconds with up to three decimals: whole microseconds ÷ 1,000.
+ *
+ * An answer that was given without the store says so in `degraded`, and invents no numbers:
+ *
+ * - `open` and `closed` counted nothing. `limit` is the policy's, `remaining`, `resetAfterMs` and `delayMs` are
+ *   0, `timeMs` is this process's time. `closed` says in `retryAfterMs` when it is worth asking again, from one
+ *   second up.
+ * - `local` was counted in this process. `limit` is the policy's; all else is true of this process's share of it
+ *   and of its own clock. A cost above the share waits for the store, as with `closed`.
+ */
 export interface Decision {
   readonly allowed: boolean
   /** The policy's `limit` or `capacity`. */
@@ -23,7 +33,7 @@ export interface Decision {
   readonly timeMs: number
   /** The policy's name. */
   readonly policy: string
-  /** Absent in normal life; else how a failing store was answered. */
+  /** Absent in normal life; else how it was answered without the store, which failed or had too much to do. */
   readonly degraded?: 'open' | 'closed' | 'local'
 }
 

@@ -1,4 +1,4 @@
-/** Every code Tidegate can raise. `docs/errors.md` has a section for each; a test holds the two together. */
+/** Every code Tidegate can raise or warn with. `docs/errors.md` has a section for each; a test holds the two together. */
 export const ERROR_CODES = [
   'POLICY_INVALID',
   'KEY_INVALID',
@@ -7,6 +7,14 @@ export const ERROR_CODES = [
   'TAKE_INVALID',
   'REFUND_INVALID',
   'OPTION_INVALID',
+  'TEMPLATE_INVALID',
+  'RULE_INVALID',
+  'RATE_LIMIT_EXCEEDED',
+  'KEY_UNDEFINED',
+  'PROXY_UNTRUSTED',
+  'COUNTED_TWICE',
+  'LIMITER_IN_HANDLER',
+  'ACCESS_DENIED',
   'STORE_FAILED',
 ] as const
 

@@ -1,7 +1,7 @@
 export { decide, type KeyState, refund } from './algorithms/decide.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
-export type { Duration } from './duration.js'
+export { type Duration, parseDuration } from './duration.js'
 export { assertOptions, ERROR_CODES, type ErrorCode, show, TidegateError } from './errors.js'
 export { assertKey } from './key.js'
 export { createLimiter, type Limiter, type LimiterOptions, type SyncLimiter } from './limiter.js'
@@ -15,6 +15,7 @@ export {
   type LeakyBucketOptions,
   type LeakyBucketPolicy,
   leakyBucket,
+  type OnStoreFailure,
   type Policy,
   type SlidingWindowCounterPolicy,
   type SlidingWindowLogPolicy,
@@ -26,6 +27,7 @@ export {
   type WindowOptions,
 } from './policy.js'
 export type { Rate } from './rate.js'
+export type { BreakerState } from './stores/breaker.js'
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
 export { type RememberRefusalsOptions, rememberRefusals } from './stores/remember-refusals.js'
 export { assertCost, assertRefund, type Limit, limitsOf, takeResult } from './stores/requests.js'
@@ -37,4 +39,11 @@ export type {
   SyncStore,
   TakeRequest,
   TakeResult,
+  WholeTakeResult,
 } from './stores/store.js'
+export {
+  type FailureEvent,
+  type FailureOptions,
+  type SurvivingStore,
+  surviveFailures,
+} from './stores/survive-failures.js'

@@ -1,10 +1,12 @@
-import { expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { FallibleStore } from '../test/fallible-store.js'
 import { ManualClock } from './clock.js'
 import type { Decision } from './decision.js'
-import { createLimiter, type Limiter } from './limiter.js'
+import { createLimiter, type Limiter, type SyncLimiter } from './limiter.js'
 import { fixedWindow, tokenBucket } from './policy.js'
 import { MemoryStore } from './stores/memory-store.js'
 import type { Store } from './stores/store.js'
+import { type FailureEvent, type SurvivingStore, surviveFailures } from './stores/survive-failures.js'
 
 const policy = tokenBucket({ capacity: 10, refillRate: 1, name: 'api' })
 
@@ -92,5 +94,109 @@ it('refuses options that mean nothing', () => {
   const invalid = (field?: string) => expect.objectContaining({ code: 'OPTION_INVALID', field })
   expect(() => createLimiter({ policy, stor: new MemoryStore() } as never)).toThrow(invalid('stor'))
   expect(() => createLimiter({ policy, store: {} as never })).toThrow(invalid('store'))
+  expect(() => createLimiter({ policy, failure: { deadlineMs: 0 } })).toThrow(invalid('deadlineMs'))
+  expect(() => createLimiter({ policy, failure: true as never })).toThrow(invalid())
   expect(() => createLimiter(undefined as never)).toThrow(invalid())
+})
+
+describe('on a store that can fail', () => {
+  const closed = tokenBucket({ capacity: 10, refillRate: 1, name: 'closed', onStoreFailure: 'closed' })
+  const local = tokenBucket({ capacity: 10, refillRate: 1, name: 'local', onStoreFailure: 'local' })
+
+  function failing() {
+    const store = new FallibleStore(new ManualClock(1000))
+    store.mood = 'fails'
+    return store
+  }
+
+  it("answers as the policy's onStoreFailure says", async () => {
+    const store = failing()
+    for (const [ofMode, expected] of [
+      [policy, { allowed: true, degraded: 'open' }],
+      [closed, { allowed: false, degraded: 'closed' }],
+      [local, { allowed: true, degraded: 'local', remaining: 9 }],
+    ] as const) {
+      const limiter = createLimiter({ policy: ofMode, store })
+      expect(await limiter.peek('other')).toMatchObject({ allowed: expected.allowed })
+      expect(await limiter.check('k')).toMatchObject(expected)
+      expect(await limiter.store.take([{ policy: ofMode, key: 'l', cost: 1 }])).toMatchObject({
+        allowed: expected.allowed,
+      })
+    }
+  })
+
+  it('answers with promises, also where it need not wait', async () => {
+    const store = failing()
+    const limiter = createLimiter({ policy, store })
+    for (let i = 0; i < 10; i++) {
+      const answer = limiter.check('k')
+      expect(answer).toBeInstanceOf(Promise)
+      await answer
+    }
+  })
+
+  it('fails with its store where failure is false', async () => {
+    const store = failing()
+    const limiter = createLimiter({ policy, store, failure: false })
+    expect(limiter.store).toBe(store)
+    await expect(limiter.check('k')).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  })
+
+  it('shares the breaker with all limiters on that store', async () => {
+    const store = failing()
+    const [one, other] = [createLimiter({ policy, store }), createLimiter({ policy: closed, store })]
+    for (let i = 0; i < 5; i++) await one.check('k')
+    store.asked.length = 0
+    expect(await other.check('k')).toMatchObject({ degraded: 'closed' })
+    expect(store.asked).toStrictEqual([])
+    expect((one.store as SurvivingStore).breakerState).toBe('open')
+  })
+
+  it('has its own where it has options, and hears what happens', async () => {
+    const store = failing()
+    const events: FailureEvent[] = []
+    const one = createLimiter({ policy, store, failure: { onEvent: (event) => events.push(event) } })
+    for (let i = 0; i < 5; i++) await one.check('k')
+    expect(events.map(({ type }) => type)).toContain('store')
+    store.asked.length = 0
+    await createLimiter({ policy, store, failure: {} }).check('k')
+    expect(store.asked).toStrictEqual(['check'])
+  })
+
+  it('leaves a store alone that is guarded already', () => {
+    const store = surviveFailures(failing())
+    expect(createLimiter({ policy, store }).store).toBe(store)
+    expect(createLimiter({ policy, store, failure: {} }).store).toBe(store)
+  })
+
+  it('leaves a store in this process alone, and answers with plain values', () => {
+    const store = new MemoryStore()
+    const limiter = createLimiter({ policy, store, failure: { deadlineMs: 10 } })
+    expectTypeOf(limiter).toEqualTypeOf<SyncLimiter>()
+    expect(limiter.store).toBe(store)
+    expect(limiter.check('k').remaining).toBe(9)
+  })
+
+  it('gives back a local decision where it was counted, and of an open one nothing', async () => {
+    const store = failing()
+    const limiter = createLimiter({ policy: local, store })
+    const decision = await limiter.check('k', 10)
+    store.mood = 'answers'
+    store.asked.length = 0
+    expect(await limiter.refund('k', decision, 4)).toBe(4)
+    const open = createLimiter({ policy, store })
+    expect(await open.refund('k', { ...decision, policy: 'api', degraded: 'open' })).toBe(0)
+    expect(store.asked).toStrictEqual([])
+  })
+
+  it('rejects a reset that did not happen', async () => {
+    const limiter = createLimiter({ policy, store: failing() })
+    await expect(limiter.reset('k')).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  })
+
+  it('refuses wrong input as ever', async () => {
+    const limiter = createLimiter({ policy, store: failing() })
+    await expect(limiter.check('')).rejects.toMatchObject({ code: 'KEY_INVALID' })
+    await expect(limiter.check('k', 11)).rejects.toMatchObject({ code: 'COST_ABOVE_LIMIT' })
+  })
 })

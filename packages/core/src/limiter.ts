@@ -3,16 +3,24 @@ import { assertOptions, show, TidegateError } from './errors.js'
 import { assertPolicy, type Policy } from './policy.js'
 import { MemoryStore } from './stores/memory-store.js'
 import type { MaybePromise, Store, SyncStore } from './stores/store.js'
+import { type FailureOptions, parseFailureOptions, surviveFailures } from './stores/survive-failures.js'
 
 export interface LimiterOptions<S extends Store = Store> {
   policy: Policy
   /** Where state lives. Default: `new MemoryStore()`. */
   store?: S
+  /**
+   * What to do when the store fails. By default a deadline, a breaker and the policy's `onStoreFailure` are put
+   * around a store that is not in this process, one set for all limiters on it. With options, this limiter has
+   * a set of its own. `false` leaves them off: the limiter then fails with its store.
+   */
+  failure?: FailureOptions | false
 }
 
 /** One policy on one store. */
 export interface Limiter {
   readonly policy: Policy
+  /** The store, with what was put around it. */
   readonly store: Store
   /** Decides, and takes `cost` units if allowed. */
   check(key: string, cost?: number): MaybePromise<Decision>
@@ -39,16 +47,10 @@ export interface SyncLimiter extends Limiter {
 export function createLimiter(options: LimiterOptions<SyncStore>): SyncLimiter
 export function createLimiter(options: LimiterOptions): Limiter
 export function createLimiter(options: LimiterOptions): Limiter {
-  assertOptions('createLimiter()', options, ['policy', 'store'])
-  const { policy, store = new MemoryStore() } = options
+  assertOptions('createLimiter()', options, ['policy', 'store', 'failure'])
+  const { policy } = options
   assertPolicy(policy)
-  if (typeof store?.check !== 'function') {
-    throw new TidegateError(
-      'OPTION_INVALID',
-      `store must be a Store, got ${show(store)}. Leave it out for a MemoryStore.`,
-      { field: 'store' },
-    )
-  }
+  const store = storeOf(options)
   /** What has been given back of each decision so far. */
   const refunded = new WeakMap<Decision, number>()
 
@@ -73,9 +75,32 @@ export function createLimiter(options: LimiterOptions): Limiter {
       // Refused, or let through without asking the store: nothing was taken.
       if (!decision.allowed || decision.degraded === 'open') return 0
       refunded.set(decision, decision.cost - left + cost)
-      return store.refund({ policy, key, timeMs: decision.timeMs, cost })
+      return store.refund({ policy, key, timeMs: decision.timeMs, cost, degraded: decision.degraded })
     },
 
     reset: (key: string) => store.reset({ policy, key }),
   })
 }
+
+function storeOf({ store = new MemoryStore(), failure }: LimiterOptions): Store {
+  if (typeof store?.check !== 'function') {
+    throw new TidegateError(
+      'OPTION_INVALID',
+      `store must be a Store, got ${show(store)}. Leave it out for a MemoryStore.`,
+      { field: 'store' },
+    )
+  }
+  // Also where they do not matter: a mistake should show before the store is changed.
+  if (failure !== undefined && failure !== false) parseFailureOptions(failure)
+  if (store.alwaysAnswers === true || failure === false) return store
+  if (failure !== undefined) return surviveFailures(store, failure)
+  let shared = surviving.get(store)
+  if (shared === undefined) {
+    shared = surviveFailures(store)
+    surviving.set(store, shared)
+  }
+  return shared
+}
+
+/** By the store inside. Limiters on one store share what they know about it, above all that it is down. */
+const surviving = new WeakMap<Store, Store>()

@@ -6,6 +6,7 @@ import {
   definePolicy,
   fixedWindow,
   leakyBucket,
+  sameNumbers,
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
@@ -18,6 +19,8 @@ describe('a policy', () => {
     slidingWindowCounter({ limit: 1_000_000_000, window: '366d' }),
     tokenBucket({ capacity: 100, refillRate: '100/1m', name: 'api' }),
     leakyBucket({ capacity: 3, leakRate: 0.1 }),
+    fixedWindow({ limit: 5, window: '15m', onStoreFailure: 'closed' }),
+    tokenBucket({ capacity: 100, refillRate: 10, onStoreFailure: 'local', instances: 4 }),
   ])('%o goes to JSON and back', (policy) => {
     const back = definePolicy(JSON.parse(JSON.stringify(policy)))
     expect(back).toStrictEqual(policy)
@@ -32,13 +35,44 @@ describe('a policy', () => {
       name: 'api',
       capacity: 10,
       refillRate: '100/1m',
+      onStoreFailure: 'open',
+      instances: 1,
     })
     expect(JSON.parse(JSON.stringify(fixedWindow({ limit: 10, window: '1m', name: 'api' })))).toStrictEqual({
       algorithm: 'fixed-window',
       name: 'api',
       limit: 10,
       window: 60_000,
+      onStoreFailure: 'open',
+      instances: 1,
     })
+  })
+
+  it('lets requests through when its store fails, and counts as one process, unless it says otherwise', () => {
+    expect(fixedWindow({ limit: 10, window: '1m' })).toMatchObject({ onStoreFailure: 'open', instances: 1 })
+    const login = { limit: 5, window: '15m', onStoreFailure: 'local', instances: 3 } as const
+    expect(slidingWindowLog(login)).toMatchObject({ onStoreFailure: 'local', instances: 3 })
+  })
+
+  it('counts alike, under the same name, whatever it does when its store fails', () => {
+    const open = fixedWindow({ limit: 10, window: '1m' })
+    const local = fixedWindow({ limit: 10, window: '1m', onStoreFailure: 'local', instances: 3 })
+    expect(local.name).toBe(open.name)
+    expect(sameNumbers(open, local)).toBe(true)
+    expect(sameNumbers(open, fixedWindow({ limit: 11, window: '1m' }))).toBe(false)
+  })
+
+  it('has the same properties in the same order, whichever of them were given', () => {
+    const names = (policy: object) => Reflect.ownKeys(policy)
+    const plain = tokenBucket({ capacity: 10, refillRate: 1 })
+    const full = tokenBucket({
+      instances: 2,
+      onStoreFailure: 'closed',
+      name: 'x',
+      refillRate: 1,
+      capacity: 10,
+    })
+    expect(names(full)).toStrictEqual(names(plain))
   })
 
   it('is frozen', () => {
@@ -125,8 +159,23 @@ describe('a policy that cannot be right is refused, and the message says what to
       'an unknown field',
       () => definePolicy({ algorithm: 'fixed-window', ...ok, burst: 5 }),
       'burst',
-      'limit, window and name',
+      'limit, window, name, onStoreFailure and instances',
     ],
+    [
+      'an unknown answer to a failure',
+      () => fixedWindow({ ...ok, onStoreFailure: 'opened' as never }),
+      'onStoreFailure',
+      "'open' (let through), 'closed' (refuse) or 'local'",
+    ],
+    [
+      'no answer to a failure',
+      () => fixedWindow({ ...ok, onStoreFailure: null as never }),
+      'onStoreFailure',
+      'null',
+    ],
+    ['instances 0', () => fixedWindow({ ...ok, instances: 0 }), 'instances', 'whole number from 1 up'],
+    ['instances 1.5', () => fixedWindow({ ...ok, instances: 1.5 }), 'instances', 'instances: 3'],
+    ['instances as text', () => fixedWindow({ ...ok, instances: '3' as never }), 'instances', 'got "3"'],
     ['no object', () => definePolicy('100/1m'), undefined, "{ algorithm: 'fixed-window'"],
     ['no options', () => fixedWindow(undefined as never), undefined, "window: '1m'"],
   ])('%s', (_title, make, field, says) => {

@@ -35,8 +35,16 @@ export type Policy =
 
 export type AlgorithmName = Policy['algorithm']
 
-interface WindowPolicy {
+/** What a limiter answers when its store cannot: let through, refuse, or count in this process. */
+export type OnStoreFailure = 'open' | 'closed' | 'local'
+
+interface CommonPolicy {
   readonly name: string
+  readonly onStoreFailure: OnStoreFailure
+  readonly instances: number
+}
+
+interface WindowPolicy extends CommonPolicy {
   readonly limit: number
   /** Milliseconds. */
   readonly window: number
@@ -44,8 +52,7 @@ interface WindowPolicy {
   readonly windowUs: number
 }
 
-interface BucketPolicy {
-  readonly name: string
+interface BucketPolicy extends CommonPolicy {
   readonly capacity: number
   /** Derived: the capacity, under the name that every policy has. */
   readonly limit: number
@@ -58,31 +65,34 @@ interface BucketPolicy {
   readonly spanUs: number
 }
 
-export interface WindowOptions {
+interface CommonOptions {
+  /** Under which its state is kept. Default: the algorithm and the numbers. */
+  name?: string
+  /** What to answer when the store cannot: `'open'`, `'closed'` or `'local'`. Default: `'open'`. */
+  onStoreFailure?: OnStoreFailure
+  /** How many processes share the limit; with `'local'` each counts its part of it. Default: 1. */
+  instances?: number
+}
+
+export interface WindowOptions extends CommonOptions {
   /** Units per window, 1 to 1,000,000,000 (a log: to 100,000). Required. */
   limit: number
   /** 1 ms to 366 d: milliseconds, or `'30s'`, `'1m'`, `'2h'`, `'1d'`. Required. */
   window: Duration
-  /** Under which its state is kept. Default: the algorithm and the numbers. */
-  name?: string
 }
 
-export interface TokenBucketOptions {
+export interface TokenBucketOptions extends CommonOptions {
   /** The most tokens there can be, 1 to 1,000,000,000: the largest burst. Required. */
   capacity: number
   /** Tokens per second, or `'100/1m'`. Required. */
   refillRate: Rate
-  /** Under which its state is kept. Default: the algorithm and the numbers. */
-  name?: string
 }
 
-export interface LeakyBucketOptions {
+export interface LeakyBucketOptions extends CommonOptions {
   /** The most units that fit, 1 to 1,000,000,000: the longest queue. Required. */
   capacity: number
   /** Units per second, or `'100/1m'`. Required. */
   leakRate: Rate
-  /** Under which its state is kept. Default: the algorithm and the numbers. */
-  name?: string
 }
 
 /** At most `limit` units in each window, the windows aligned to the epoch. */
@@ -144,6 +154,10 @@ const EXAMPLES: Record<AlgorithmName, string> = {
   'leaky-bucket': "{ algorithm: 'leaky-bucket', capacity: 100, leakRate: '100/1m' }",
 }
 
+/** What every policy may have besides its two numbers. */
+const COMMON_FIELDS = ['name', 'onStoreFailure', 'instances']
+const ON_STORE_FAILURE: readonly unknown[] = ['open', 'closed', 'local'] satisfies OnStoreFailure[]
+
 const MAX_LIMIT = 1_000_000_000
 const MAX_LOG_LIMIT = 100_000
 /** Every policy made here. */
@@ -156,10 +170,10 @@ function define<P extends Policy>(algorithm: P['algorithm'], options: object): P
     throw invalid(undefined, `${algorithm} needs options, for example ${EXAMPLES[algorithm]}.`)
   }
   for (const field of Object.keys(options)) {
-    if (field !== sizeField && field !== paceField && field !== 'name') {
+    if (field !== sizeField && field !== paceField && !COMMON_FIELDS.includes(field)) {
       throw invalid(
         field,
-        `${algorithm} has no ${show(field)}; it takes ${sizeField}, ${paceField} and name.`,
+        `${algorithm} has no ${show(field)}; it takes ${sizeField}, ${paceField}, name, onStoreFailure and instances.`,
       )
     }
   }
@@ -168,7 +182,10 @@ function define<P extends Policy>(algorithm: P['algorithm'], options: object): P
   const pace =
     paceField === 'window' ? windowOf(input[paceField]) : rateOf(paceField, input[paceField], limit)
   const name = nameOf(input.name) ?? [algorithm, limit, ...Object.values(pace.inName)].join('-')
-  const policy = { algorithm, name, [sizeField]: limit, [paceField]: pace.given }
+  // Always both, in this order: policies of one algorithm must have one shape, or every check gets slower.
+  const onStoreFailure = onStoreFailureOf(input.onStoreFailure)
+  const instances = instancesOf(input.instances)
+  const policy = { algorithm, name, [sizeField]: limit, [paceField]: pace.given, onStoreFailure, instances }
   for (const [property, value] of Object.entries({ limit, ...pace.derived })) {
     if (!Object.hasOwn(policy, property)) Object.defineProperty(policy, property, { value })
   }
@@ -185,7 +202,7 @@ export function assertPolicy(value: unknown): asserts value is Policy {
   )
 }
 
-/** Whether two policies count alike, however their numbers were written. */
+/** Whether two policies count alike, however their numbers were written, and whatever they do without a store. */
 export function sameNumbers(a: Policy, b: Policy): boolean {
   if (a === b) return true
   if (a.algorithm !== b.algorithm || a.limit !== b.limit) return false
@@ -251,6 +268,22 @@ function nameOf(value: unknown): string | undefined {
   throw invalid(
     'name',
     `name must be 1 to 64 of a-z, 0-9, "_" and "-", beginning with a letter or digit, got ${show(value)}. Write for example 'per-user'.`,
+  )
+}
+
+function onStoreFailureOf(value: unknown = 'open'): OnStoreFailure {
+  if (ON_STORE_FAILURE.includes(value)) return value as OnStoreFailure
+  throw invalid(
+    'onStoreFailure',
+    `onStoreFailure must be 'open' (let through), 'closed' (refuse) or 'local' (count in this process), got ${show(value)}. Leave it out for 'open'.`,
+  )
+}
+
+function instancesOf(value: unknown = 1): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number
+  throw invalid(
+    'instances',
+    `instances must be a whole number from 1 up, got ${show(value)}. Write how many processes share the limit, for example instances: 3.`,
   )
 }
 

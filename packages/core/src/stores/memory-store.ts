@@ -9,7 +9,7 @@ import { assertPolicy, type Policy } from '../policy.js'
 import { KeyMap } from './key-map.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
 import { type Chunk, NOBODY, rowOf, Slots } from './slots.js'
-import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, TakeResult } from './store.js'
+import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from './store.js'
 
 export interface MemoryStoreOptions {
   /** Where the time comes from. Default: the machine's clock. */
@@ -23,6 +23,7 @@ export interface MemoryStoreOptions {
  * time as new keys come, and a full store lets go of the keys that matter least.
  */
 export class MemoryStore implements SyncStore {
+  readonly alwaysAnswers = true
   #clock: Clock
   readonly #maxKeys: number
   #slots = new Slots()
@@ -65,7 +66,7 @@ export class MemoryStore implements SyncStore {
     return this.#decide(request, this.#clock.nowUs(), 'take')
   }
 
-  take(requests: readonly TakeRequest[]): TakeResult {
+  take(requests: readonly TakeRequest[]): WholeTakeResult {
     const now = this.#clock.nowUs()
     const { limits, limitOfRequest } = limitsOf(requests)
     // Look at every limit before the first is charged.

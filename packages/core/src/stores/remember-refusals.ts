@@ -1,8 +1,9 @@
-import { msToUs, usToMs } from '../clock.js'
+import { msToUs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
-import { assertPolicy, type Policy, sameNumbers } from '../policy.js'
-import { assertCost, type Limit, limitsOf, takeResult } from './requests.js'
+import { assertKey } from '../key.js'
+import { createRefusalMemory, type Refusal, refusedAt } from './refusal-memory.js'
+import { limitsOf } from './requests.js'
 import type { MaybePromise, RefundRequest, ResetRequest, Store, TakeRequest, TakeResult } from './store.js'
 
 export interface RememberRefusalsOptions {
@@ -10,224 +11,145 @@ export interface RememberRefusalsOptions {
   capMs?: number
   /** The most refusals it remembers, over all policies. Default: 100,000. */
   maxKeys?: number
+  /** Takes whose refusals say nothing of the next moment and are not remembered. Default: none. */
+  except?: (result: TakeResult) => boolean
   /** Milliseconds of a clock that never steps back. Default: `performance.now`, where there is one. */
   now?: () => number
 }
 
 /**
  * The same store, except that what it has refused is refused again without asking, for as long as its own
- * answer said that it would be, and at most for `capMs`. A client that keeps knocking costs the store one
- * check in that time, not one for each knock.
+ * answer said that it would be, and at most for `capMs`. Then one check asks, and those that come meanwhile
+ * wait for what it hears. A client that keeps knocking costs the store one check in that time, not one for
+ * each knock.
+ *
+ * In a take, one remembered refusal refuses all. Nobody is asked, and the limits of which nothing is
+ * remembered have no decision.
  *
  * Such an answer can be wrong for `capMs` at most: after a reset or a refund through another store, or where a
  * policy's numbers have just changed. It is then too strict, never too generous. Its waits are those of the
  * refused cost: for a dearer one they are the least it has to wait.
  */
 export function rememberRefusals(store: Store, options: RememberRefusalsOptions = {}): Store {
-  const { capMs, maxKeys, now } = parse(options)
+  const { capMs, maxKeys, except, now } = parse(options)
   if (typeof store?.check !== 'function') throw invalid('store', `store must be a Store, got ${show(store)}.`)
   if (capMs === 0) return store
-  const capUs = msToUs(capMs)
   const nowUs = () => msToUs(now())
+  const memory = createRefusalMemory({ capUs: msToUs(capMs), maxKeys, nowUs })
 
-  const refusals = new Map<string, Refusal>()
-  /** What comes next in the order in which they were remembered, and the one it has come to. */
-  let order = refusals.entries()
-  let oldest: [name: string, refusal: Refusal] | undefined
-
-  /*
-   * Calls are numbered. An answer to a call that was sent before its key was forgotten is old news, so the
-   * number of the last such call is kept; for a few keys each, and where they become too many, for all.
-   */
-  let calls = 0
-  const forgotten = new Map<string, number>()
-  let allForgotten = 0
-
-  /** The remembered refusal of this cost or a cheaper one. */
-  function recall({ policy, key, cost }: TakeRequest, atUs: number): Refusal | undefined {
-    const name = nameOf(policy, key)
-    const refusal = refusals.get(name)
-    if (refusal === undefined) return undefined
-    // Before it was sent: this clock has stepped back after all, and says nothing of how much has passed.
-    if (atUs >= refusal.untilUs || atUs < refusal.sentUs) {
-      refusals.delete(name)
-      return undefined
-    }
-    if (!isRight(policy, cost)) return undefined
-    return refusal.decision.cost <= cost && sameNumbers(refusal.policy, policy) ? refusal : undefined
-  }
-
-  /** Keeps what the answer to a call says of one limit, if it is a refusal of the store's own. */
-  function learn({ policy, key, cost }: Limit, decision: Decision, sentUs: number, call: number): void {
-    if (decision.degraded !== undefined) return
-    const name = nameOf(policy, key)
-    const known = refusals.get(name)
-    const isSame = known !== undefined && sameNumbers(known.policy, policy)
-    if (decision.allowed) {
-      // Other numbers have written a state that the refusal was not made from.
-      if (known !== undefined && !isSame) refusals.delete(name)
-      return
-    }
-    if (call <= allForgotten || call <= (forgotten.get(name) ?? 0)) return
+  function check(request: TakeRequest): MaybePromise<Decision> {
     const atUs = nowUs()
-    const untilUs = sentUs + Math.min(msToUs(decision.retryAfterMs), capUs)
-    if (isSame && known.untilUs > atUs) {
-      // Of calls that were in flight together: the cheapest cost refuses most, and of one cost the longest.
-      if (known.decision.cost < cost) return
-      if (known.decision.cost === cost && known.untilUs >= untilUs) return
+    const { policy, key, cost } = request
+    const refusal = memory.recall(request, atUs)
+    if (refusal !== undefined) {
+      if (atUs < refusal.untilUs) return refusedAt(refusal, cost, atUs)
+      const asking = askingFor(refusal, cost)
+      if (asking !== undefined) return asking.then(() => check({ policy, key, cost }))
     }
-    // Taken out first: it is the newest now.
-    refusals.delete(name)
-    makeRoom(atUs)
-    refusals.set(name, { policy, decision: { ...decision, cost }, sentUs, untilUs })
+    const sent = memory.send(atUs)
+    const answer = use(store.check(request), (decision) => {
+      memory.learn({ policy, key, cost }, decision, sent)
+    })
+    if (refusal !== undefined) letOthersWait(refusal, cost, answer)
+    return answer
   }
 
-  /**
-   * The oldest go: those that are over, a few for each that comes, and one that is not if there is no room.
-   * The place in the order is kept, because a `Map` that is asked for its first key again and again walks
-   * over all that have been deleted before it: 50 µs at 100,000 keys.
-   */
-  function makeRoom(atUs: number): void {
-    for (let i = 0; i < DROPPED_PER_NEW; i++) {
-      if (oldest === undefined || refusals.get(oldest[0]) !== oldest[1]) oldest = nextOldest()
-      if (oldest === undefined) return
-      if (oldest[1].untilUs > atUs && refusals.size < maxKeys) return
-      refusals.delete(oldest[0])
+  function take(requests: readonly TakeRequest[]): MaybePromise<TakeResult> {
+    const atUs = nowUs()
+    const asked = limitsIfRight(requests)
+    if (asked === undefined) return store.take(requests)
+    const { limits, limitOfRequest } = asked
+    const known = limits.map((limit) => memory.recall(limit, atUs))
+    if (known.some((refusal) => refusal !== undefined && atUs < refusal.untilUs)) {
+      return refusedTake(requests, asked, known, atUs)
     }
-  }
-
-  function nextOldest(): [string, Refusal] | undefined {
-    const next = order.next()
-    if (!next.done) return next.value
-    order = refusals.entries()
-    return order.next().value
-  }
-
-  function forget({ policy, key }: ResetRequest): void {
-    const name = nameOf(policy, key)
-    refusals.delete(name)
-    forgotten.set(name, calls)
-    if (forgotten.size <= MAX_FORGOTTEN) return
-    forgotten.clear()
-    allForgotten = Math.max(allForgotten, calls)
+    const asking = known.map((refusal, i) => refusal && askingFor(refusal, limits[i]!.cost)).find(isPromise)
+    if (asking !== undefined) {
+      const same = requests.map((request) => ({ ...request }))
+      return asking.then(() => take(same))
+    }
+    const sent = memory.send(atUs)
+    const answer = use(store.take(requests), (result) => {
+      if (except(result)) return
+      for (const [i, limit] of limits.entries()) {
+        const decision = result.decisions[limitOfRequest.indexOf(i)]
+        if (decision !== undefined) memory.learn(limit, decision, sent)
+      }
+    })
+    for (const [i, refusal] of known.entries()) {
+      if (refusal !== undefined) letOthersWait(refusal, limits[i]!.cost, answer)
+    }
+    return answer
   }
 
   /** Forgets a key before and after a call that gives it something. */
-  function forgetting<T>(request: ResetRequest, call: () => MaybePromise<T>): MaybePromise<T> {
-    forget(request)
+  function forgetting<T>({ policy, key }: ResetRequest, call: () => MaybePromise<T>): MaybePromise<T> {
+    memory.forget(policy, key)
     const answer = call()
     // A check that was sent meanwhile may have been refused before this call came to anything.
-    return isPromise(answer) ? answer.finally(() => forget(request)) : answer
-  }
-
-  /**
-   * A take of which at least one limit is refused from memory. The other limits are asked, but only to look:
-   * every take has a decision for each of its requests, and nobody who reads one has to think of the store
-   * that it came through. The price is a peek; a take whose limits are all remembered asks nothing.
-   */
-  function refusedTake(
-    requests: readonly TakeRequest[],
-    { limits, limitOfRequest }: ReturnType<typeof limitsOf>,
-    known: readonly (Decision | undefined)[],
-  ): MaybePromise<TakeResult> {
-    const looks = limits.map((limit, i) => known[i] ?? store.peek(limit))
-    const result = (decisions: readonly Decision[]) => takeResult(requests, limitOfRequest, decisions, false)
-    return looks.some(isPromise) ? Promise.all(looks).then(result) : result(looks as Decision[])
+    return isPromise(answer) ? answer.finally(() => memory.forget(policy, key)) : answer
   }
 
   return Object.freeze({
-    check(request: TakeRequest) {
-      const sentUs = nowUs()
-      const refusal = recall(request, sentUs)
-      if (refusal !== undefined) return after(refusal, request.cost, sentUs)
-      const { policy, key, cost } = request
-      const call = ++calls
-      return use(store.check(request), (decision) => {
-        learn({ policy, key, cost }, decision, sentUs, call)
-        return decision
-      })
-    },
-
-    take(requests: readonly TakeRequest[]) {
-      const sentUs = nowUs()
-      const asked = limitsIfRight(requests)
-      if (asked === undefined) return store.take(requests)
-      const { limits, limitOfRequest } = asked
-      const known = limits.map((limit) => {
-        const refusal = recall(limit, sentUs)
-        return refusal && after(refusal, limit.cost, sentUs)
-      })
-      if (known.some((decision) => decision !== undefined)) return refusedTake(requests, asked, known)
-      const call = ++calls
-      return use(store.take(requests), (result) => {
-        for (const [i, limit] of limits.entries()) {
-          learn(limit, result.decisions[limitOfRequest.indexOf(i)]!, sentUs, call)
-        }
-        return result
-      })
-    },
-
+    check,
+    take,
     peek: (request: TakeRequest) => store.peek(request),
     refund: (request: RefundRequest) => forgetting(request, () => store.refund(request)),
     reset: (request: ResetRequest) => forgetting(request, () => store.reset(request)),
-
     close() {
-      refusals.clear()
-      allForgotten = Number.POSITIVE_INFINITY
+      memory.close()
       return store.close()
     },
   })
 }
 
-interface Refusal {
-  readonly policy: Policy
-  /** As the store gave it, with the cost of the whole limit. */
-  readonly decision: Decision
-  /** When the call was sent: the store decided later, so that what is counted from here ends too early. */
-  readonly sentUs: number
-  readonly untilUs: number
+/** The answer on its way that will say of this cost whether it is still refused. */
+function askingFor({ asking }: Refusal, cost: number): Promise<unknown> | undefined {
+  return asking !== undefined && asking.cost <= cost ? asking.answer : undefined
 }
 
-const MAX_MAX_KEYS = 10_000_000
-const DROPPED_PER_NEW = 2
-const MAX_FORGOTTEN = 1000
-
-/** A remembered refusal as the answer to a check at this moment. */
-function after({ decision, sentUs }: Refusal, cost: number, atUs: number): Decision {
-  const passedUs = atUs - sentUs
-  return {
-    ...decision,
-    cost,
-    retryAfterMs: usToMs(msToUs(decision.retryAfterMs) - passedUs),
-    resetAfterMs: usToMs(Math.max(0, msToUs(decision.resetAfterMs) - passedUs)),
-    timeMs: usToMs(msToUs(decision.timeMs) + passedUs),
-  }
-}
-
-/** One text for a policy's name and a key. What is no key has none, and no store will refuse it as one. */
-function nameOf(policy: Policy, key: string): string {
-  return typeof key === 'string' ? `${policy?.name}:${key}` : ''
-}
-
-/*
- * The store does not see what is refused from memory, so wrong input must be told from right here. It then
- * goes to the store, which says what is wrong in its own way: by throwing, or with a promise that rejects.
- * A key needs no look: a remembered one is a key, and the others of a take are looked at by the store.
+/**
+ * Whoever wants what has been refused until now waits for this answer, and then asks only if it was allowed:
+ * without this, every check of a flood that is made in one round trip would reach the store each time that a
+ * refusal runs out.
  */
+function letOthersWait(refusal: Refusal, cost: number, answer: MaybePromise<unknown>): void {
+  if (!isPromise(answer)) return
+  const asking = { cost, answer }
+  refusal.asking = asking
+  const answered = () => {
+    if (refusal.asking === asking) refusal.asking = undefined
+  }
+  answer.then(answered, answered)
+}
 
-function isRight(policy: Policy, cost: number): boolean {
-  try {
-    assertPolicy(policy)
-    assertCost(policy, cost)
-    return true
-  } catch {
-    return false
+/** A take of which at least one limit is refused from memory: to ask the others would cost as much as the take. */
+function refusedTake(
+  requests: readonly TakeRequest[],
+  { limits, limitOfRequest }: ReturnType<typeof limitsOf>,
+  known: readonly (Refusal | undefined)[],
+  atUs: number,
+): TakeResult {
+  const decisions = known.map((refusal, i) =>
+    refusal !== undefined && atUs < refusal.untilUs ? refusedAt(refusal, limits[i]!.cost, atUs) : undefined,
+  )
+  return {
+    allowed: false,
+    decisions: requests.map(({ cost }, i) => {
+      const decision = decisions[limitOfRequest[i]!]
+      return decision && { ...decision, cost }
+    }),
+    retryAfterMs: Math.max(...decisions.map((decision) => decision?.retryAfterMs ?? 0)),
+    delayMs: 0,
   }
 }
 
+/** None of a take that can never be right: the store, which would not see it here, says so in its own way. */
 function limitsIfRight(requests: readonly TakeRequest[]): ReturnType<typeof limitsOf> | undefined {
   try {
-    return limitsOf(requests)
+    const asked = limitsOf(requests)
+    for (const { key } of asked.limits) assertKey(key)
+    return asked
   } catch {
     return undefined
   }
@@ -237,13 +159,23 @@ function isPromise<T>(answer: MaybePromise<T>): answer is Promise<T> {
   return typeof (answer as Promise<T> | undefined)?.then === 'function'
 }
 
-function use<T>(answer: MaybePromise<T>, read: (value: T) => T): MaybePromise<T> {
-  return isPromise(answer) ? answer.then(read) : read(answer)
+/** The same answer, once it has been read. */
+function use<T>(answer: MaybePromise<T>, read: (value: T) => void): MaybePromise<T> {
+  if (isPromise(answer)) {
+    return answer.then((value) => {
+      read(value)
+      return value
+    })
+  }
+  read(answer)
+  return answer
 }
 
+const MAX_MAX_KEYS = 10_000_000
+
 function parse(options: RememberRefusalsOptions): Readonly<Required<RememberRefusalsOptions>> {
-  assertOptions('rememberRefusals()', options, ['capMs', 'maxKeys', 'now'])
-  const { capMs = 1000, maxKeys = 100_000, now = defaultNow() } = options
+  assertOptions('rememberRefusals()', options, ['capMs', 'maxKeys', 'except', 'now'])
+  const { capMs = 1000, maxKeys = 100_000, except = () => false, now = defaultNow() } = options
   if (!Number.isFinite(capMs) || capMs < 0) {
     throw invalid('capMs', `capMs must be milliseconds from 0 up, got ${show(capMs)}. Leave it out for 1000.`)
   }
@@ -253,10 +185,14 @@ function parse(options: RememberRefusalsOptions): Readonly<Required<RememberRefu
       `maxKeys must be a whole number from 1 to ${MAX_MAX_KEYS}, got ${show(maxKeys)}. Leave it out for 100,000.`,
     )
   }
-  if (typeof now !== 'function') {
-    throw invalid('now', `now must be a function, got ${show(now)}. Leave it out for performance.now.`)
+  for (const [field, value, otherwise] of [
+    ['except', except, 'to remember every take'],
+    ['now', now, 'for performance.now'],
+  ] as const) {
+    if (typeof value === 'function') continue
+    throw invalid(field, `${field} must be a function, got ${show(value)}. Leave it out ${otherwise}.`)
   }
-  return Object.freeze({ capMs, maxKeys, now })
+  return Object.freeze({ capMs, maxKeys, except, now })
 }
 
 /** Wherever there is no monotonic clock, the wall clock: when it steps back, the store is asked. */

@@ -2,7 +2,7 @@ import type { Decision } from '../decision.js'
 import { show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type Policy, sameNumbers } from '../policy.js'
-import type { RefundRequest, TakeRequest, TakeResult } from './store.js'
+import type { RefundRequest, TakeRequest, WholeTakeResult } from './store.js'
 
 /** Refuses a cost that can never be right under this policy. */
 export function assertCost(policy: Policy, cost: unknown): asserts cost is number {
@@ -89,7 +89,7 @@ export function takeResult(
   limitOfRequest: readonly number[],
   decisions: readonly Decision[],
   allowed: boolean,
-): TakeResult {
+): WholeTakeResult {
   return {
     allowed,
     decisions: requests.map(({ cost }, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),

@@ -14,6 +14,11 @@ import type { Policy } from '../policy.js'
  * - Methods may answer with plain values or promises. A store in this process answers with plain values.
  */
 export interface Store {
+  /**
+   * It answers at once or is guarded already: it lives in this process, or `surviveFailures` is around it.
+   * `createLimiter` leaves such a store as it is. Default: false.
+   */
+  readonly alwaysAnswers?: boolean
   /** Takes from one limit. */
   check(request: TakeRequest): MaybePromise<Decision>
   /** Takes from every limit or from none. */
@@ -26,12 +31,24 @@ export interface Store {
   reset(request: ResetRequest): MaybePromise<void>
   /** Lets go of connections. What is called afterwards fails with `STORE_FAILED`. */
   close(): MaybePromise<void>
+  /**
+   * Told how long those who call will wait, in milliseconds: what has not been sent anywhere by then need not be
+   * sent any more, and should not, since nobody wants its answer.
+   */
+  expectDeadline?(ms: number): void
+  /**
+   * Which part of the store a key is in, for a store whose parts can fail one by one, such as a cluster. A part
+   * that is down is then left alone while the others go on being asked. The request may be of any kind, and has
+   * not been checked: throw for what is none. Default: the store is up or down as a whole.
+   */
+  partOf?(request: ResetRequest): string
 }
 
 /** A store that lives in this process: plain values, no promise. */
 export interface SyncStore extends Store {
+  readonly alwaysAnswers: true
   check(request: TakeRequest): Decision
-  take(requests: readonly TakeRequest[]): TakeResult
+  take(requests: readonly TakeRequest[]): WholeTakeResult
   peek(request: TakeRequest): Decision
   refund(request: RefundRequest): number
   reset(request: ResetRequest): void
@@ -49,12 +66,21 @@ export interface TakeRequest {
 export interface TakeResult {
   /** Whether every limit allowed it; if not, none was charged. */
   allowed: boolean
-  /** One for each request, in order: whether that limit alone would have allowed it. */
-  decisions: Decision[]
+  /**
+   * One for each request, in order: whether that limit alone would have allowed it. `undefined` for a limit
+   * that was not asked, because the remembered refusal of another had already refused the take: see
+   * `rememberRefusals`. Never in a take that is allowed.
+   */
+  decisions: (Decision | undefined)[]
   /** The longest of the limits' waits; 0 if allowed. */
   retryAfterMs: number
   /** The longest of the limits' delays; 0 if refused. */
   delayMs: number
+}
+
+/** Of a store that asks every limit, whatever the others say. */
+export interface WholeTakeResult extends TakeResult {
+  decisions: Decision[]
 }
 
 export interface RefundRequest {
@@ -64,6 +90,8 @@ export interface RefundRequest {
   timeMs: number
   /** How many of its units to give back, a whole number from 1. */
   cost: number
+  /** `degraded` of that decision: what was not taken from the store is not given back to it. */
+  degraded?: Decision['degraded'] | undefined
 }
 
 export interface ResetRequest {

@@ -120,7 +120,7 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       ])
       deepEqual([result.allowed, result.retryAfterMs], [true, 0])
       deepEqual(
-        result.decisions.map((decision) => [decision.policy, decision.cost, decision.remaining]),
+        result.decisions.map((decision) => [decision?.policy, decision?.cost, decision?.remaining]),
         [
           ['everybody', 1, 4],
           ['per-user', 2, 1],
@@ -136,7 +136,7 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       ])
       deepEqual([result.allowed, result.retryAfterMs], [false, 3_600_000])
       deepEqual(
-        result.decisions.map((decision) => [decision.allowed, decision.remaining]),
+        result.decisions.map((decision) => [decision?.allowed, decision?.remaining]),
         [
           [true, 5],
           [false, 0],
@@ -160,7 +160,7 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       const request = { policy: perUser, key: 'ann', cost: 1 }
       const both = await store.take([request, { ...request, cost: 2 }])
       deepEqual(
-        [both.allowed, ...both.decisions.map((decision) => [decision.cost, decision.remaining])],
+        [both.allowed, ...both.decisions.map((decision) => [decision?.cost, decision?.remaining])],
         [true, [1, 0], [2, 0]],
       )
       deepEqual(
@@ -181,7 +181,7 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
         [perSecond, perMinute].map((policy) => ({ policy, key: 'k', cost: 2 })),
       )
       deepEqual(
-        decisions.map((decision) => decision.remaining),
+        decisions.map((decision) => decision?.remaining),
         [1, 1],
       )
     })

@@ -5,13 +5,14 @@ import { TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type Policy } from '../policy.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from '../stores/requests.js'
-import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, TakeResult } from '../stores/store.js'
+import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from '../stores/store.js'
 
 /**
  * The plainest store there can be: the pure functions and a `Map` that never forgets. Too slow and too
  * hungry to use; just right to compare another store with.
  */
 export class ReferenceStore implements SyncStore {
+  readonly alwaysAnswers = true
   readonly #clock: Clock
   readonly #states = new Map<string, { algorithm: string; known: KeyState | undefined }>()
   #closed = false
@@ -24,7 +25,7 @@ export class ReferenceStore implements SyncStore {
     return this.take([request]).decisions[0]!
   }
 
-  take(requests: readonly TakeRequest[]): TakeResult {
+  take(requests: readonly TakeRequest[]): WholeTakeResult {
     const { limits, limitOfRequest } = limitsOf(requests)
     const now = this.#clock.nowUs()
     const looks = limits.map((limit) => decide(limit.policy, this.#known(limit), now, limit.cost, 'peek'))

@@ -1,0 +1,180 @@
+import { type Clock, usToMs } from '../clock.js'
+import type { Decision } from '../decision.js'
+import { TidegateError } from '../errors.js'
+import { assertKey } from '../key.js'
+import { assertPolicy, type OnStoreFailure, type Policy } from '../policy.js'
+import type { LocalCounts } from './local-counts.js'
+import { assertCost, assertRefund, type Limit, limitsOf, takeResult } from './requests.js'
+import type { RefundRequest, ResetRequest, Store, TakeRequest, TakeResult } from './store.js'
+import { isFailureOf, isStoreFailure } from './store-failure.js'
+
+/** Why an answer had to be given without the store: it failed, or too much is in flight to ask it. */
+export type DegradedReason = 'failure' | 'overload'
+
+export interface DegradedAnswersOptions {
+  counts: LocalCounts
+  clock: Clock
+  /** How long who is refused should wait before asking again. */
+  waitMs: () => number
+  /** Told of each such answer; of a take, the strictest of its limits' ways. */
+  onDegraded: (mode: OnStoreFailure, reason: DegradedReason) => void
+}
+
+/** A store that answers, always with promises: a caller must not find a plain value only when things go wrong. */
+export interface AnsweringStore extends Store {
+  check(request: TakeRequest): Promise<Decision>
+  take(requests: readonly TakeRequest[]): Promise<TakeResult>
+  peek(request: TakeRequest): Promise<Decision>
+  refund(request: RefundRequest): Promise<number>
+  reset(request: ResetRequest): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * The same store, except that where it fails each policy's `onStoreFailure` answers: `open` lets through,
+ * `closed` refuses, `local` counts in this process. Of the limits of a take each answers in its own way, so
+ * that the strictest decides.
+ *
+ * Too much in flight is not a failed store: then `open` counts in this process too, or a flood would open the
+ * gate.
+ *
+ * Wrong input is refused as ever, and so is what comes after `close`. A refund that fails gives 0 and is not
+ * repeated. A reset that fails rejects: whoever asked for it must know that it did not happen.
+ */
+export function withDegradedAnswers(store: Store, options: DegradedAnswersOptions): AnsweringStore {
+  const { counts, clock, waitMs, onDegraded } = options
+  let isClosed = false
+
+  function assertOpen(): void {
+    if (isClosed) throw new TidegateError('STORE_FAILED', 'This store is closed; make a new one.')
+  }
+
+  /** The answer for one limit that is not counted. */
+  function uncounted(policy: Policy, cost: number, mode: 'open' | 'closed'): Decision {
+    const allowed = mode === 'open'
+    return {
+      allowed,
+      limit: policy.limit,
+      cost,
+      remaining: 0,
+      retryAfterMs: allowed ? 0 : waitMs(),
+      resetAfterMs: 0,
+      delayMs: 0,
+      timeMs: usToMs(clock.nowUs()),
+      policy: policy.name,
+      degraded: mode,
+    }
+  }
+
+  function answerOne(method: 'check' | 'peek', { policy, key, cost }: TakeRequest, error: unknown): Decision {
+    const reason = reasonOf(error)
+    assertPolicy(policy)
+    assertCost(policy, cost)
+    assertKey(key)
+    const mode = modeOf(policy, reason)
+    onDegraded(mode, reason)
+    return mode === 'local' ? counts[method]({ policy, key, cost }) : uncounted(policy, cost, mode)
+  }
+
+  function answerTake(requests: readonly TakeRequest[], error: unknown): TakeResult {
+    const reason = reasonOf(error)
+    const { limits, limitOfRequest } = limitsOf(requests)
+    for (const { key } of limits) assertKey(key)
+    const modes = limits.map(() => 'open' as OnStoreFailure)
+    // One limit may be named by several policies that differ only in this.
+    for (const [i, { policy }] of requests.entries()) {
+      const limit = limitOfRequest[i]!
+      modes[limit] = stricter(modes[limit]!, modeOf(policy, reason))
+    }
+    const strictest = modes.reduce(stricter)
+    onDegraded(strictest, reason)
+
+    const counted = limits.filter((_, i) => modes[i] === 'local')
+    const local = takeLocally(counted, strictest !== 'closed')
+    const found = local.decisions.values()
+    const decisions = limits.map(({ policy, cost }, i) => {
+      const mode = modes[i]!
+      return mode === 'local' ? found.next().value! : uncounted(policy, cost, mode)
+    })
+    return takeResult(requests, limitOfRequest, decisions, local.allowed && strictest !== 'closed')
+  }
+
+  /** Takes if all else allows it; otherwise it only looks. */
+  function takeLocally(limits: readonly Limit[], mayTake: boolean): ReturnType<LocalCounts['take']> {
+    if (mayTake && limits.length > 0) return counts.take(limits)
+    return { allowed: true, decisions: limits.map((limit) => counts.peek(limit)) }
+  }
+
+  return {
+    async check(request) {
+      assertOpen()
+      try {
+        return await store.check(request)
+      } catch (error) {
+        return answerOne('check', request, error)
+      }
+    },
+
+    async take(requests) {
+      assertOpen()
+      try {
+        return await store.take(requests)
+      } catch (error) {
+        return answerTake(requests, error)
+      }
+    },
+
+    async peek(request) {
+      assertOpen()
+      try {
+        return await store.peek(request)
+      } catch (error) {
+        return answerOne('peek', request, error)
+      }
+    },
+
+    async refund(request) {
+      assertOpen()
+      if (request.degraded !== undefined) {
+        assertRefund(request)
+        return request.degraded === 'local' ? counts.refund(request) : 0
+      }
+      try {
+        return await store.refund(request)
+      } catch (error) {
+        reasonOf(error)
+        assertRefund(request)
+        return 0
+      }
+    },
+
+    async reset(request) {
+      assertOpen()
+      assertPolicy(request.policy)
+      assertKey(request.key)
+      counts.reset(request)
+      await store.reset(request)
+    },
+
+    async close() {
+      isClosed = true
+      await store.close()
+    },
+  }
+}
+
+/** Throws what is not for us to answer. */
+function reasonOf(error: unknown): DegradedReason {
+  if (!isStoreFailure(error)) throw error
+  return isFailureOf(error, 'too-many-in-flight') ? 'overload' : 'failure'
+}
+
+function modeOf({ onStoreFailure }: Policy, reason: DegradedReason): OnStoreFailure {
+  return reason === 'overload' && onStoreFailure === 'open' ? 'local' : onStoreFailure
+}
+
+function stricter(one: OnStoreFailure, other: OnStoreFailure): OnStoreFailure {
+  return STRICTNESS[one] >= STRICTNESS[other] ? one : other
+}
+
+const STRICTNESS: Record<OnStoreFailure, number> = { open: 0, local: 1, closed: 2 }
