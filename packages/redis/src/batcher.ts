@@ -7,6 +7,7 @@ type Decided = Extract<EntryReply, { decisions: unknown }>
 
 interface Waiting {
   entry: Entry
+  sinceMs: number
   resolve: (reply: Decided) => void
   reject: (error: unknown) => void
 }
@@ -29,17 +30,35 @@ export interface BatcherOptions {
   slotOf: (redisKey: string) => number
   /** The time to pass to the script; 0 for the server's own. */
   timeUs: () => number
+  /** How long an entry may wait before it is sent, in milliseconds, unless a deadline is told. */
+  maxWaitMs: number
 }
 
 /**
  * Checks that come together travel together, slot by slot. While nothing is on its way an entry leaves at the
  * end of the turn in which it was made, with whatever else was made in that turn: an idle system waits for
- * nothing. While calls are on their way, entries gather, and leave when one comes back. A node that does not
- * answer holds up its own slots and no others.
+ * nothing. While calls are on their way, or while there is no connection, entries gather, and leave when one
+ * comes back. A node that does not answer holds up its own slots and no others. Nothing is sent that has waited
+ * too long: whoever made it has long been answered without it.
  */
-export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherOptions) {
+export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs }: BatcherOptions) {
   /** Only the slots that have something to do. */
   const lanes = new Map<number, Lane>()
+  /** How long those wait who call, and how long an entry does: until there is a connection, for that. */
+  let deadlineMs = maxWaitMs
+  let waitMs = maxWaitMs
+  let wasReady = connection.isReady === undefined
+  let isWatching = false
+
+  connection.onReady?.(() => {
+    wasReady = true
+    waitMs = deadlineMs
+    for (const lane of lanes.values()) schedule(lane)
+  })
+
+  function canSend(lane: Lane): boolean {
+    return connection.isReady?.(lane.slot) ?? true
+  }
 
   function laneOf(slot: number): Lane {
     let lane = lanes.get(slot)
@@ -56,15 +75,45 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
       if (lane.inFlight === 0) lanes.delete(lane.slot)
       return
     }
+    if (!canSend(lane)) return
     lane.isScheduled = true
     queueMicrotask(() => flush(lane))
   }
 
   function flush(lane: Lane): void {
     lane.isScheduled = false
+    if (!canSend(lane)) {
+      watch()
+      return
+    }
     const all = lane.waiting
     lane.waiting = []
     for (const batch of batches(all, maxBatch)) void send(lane, batch)
+  }
+
+  /** Looks after what waits, from time to time. Where this process was busy, what has arrived is read first. */
+  function watch(): void {
+    if (isWatching) return
+    isWatching = true
+    setTimeout(() => setImmediate(dropOld), waitMs)
+  }
+
+  function dropOld(): void {
+    isWatching = false
+    const before = performance.now() - waitMs
+    for (const lane of lanes.values()) {
+      const young = lane.waiting.findIndex(({ sinceMs }) => sinceMs > before)
+      const old = lane.waiting.splice(0, young < 0 ? lane.waiting.length : young)
+      if (old.length > 0) {
+        const failed = storeFailed(
+          new Error(`nothing could be sent for ${waitMs} ms`),
+          connection.whyLost?.(),
+        )
+        for (const one of old) one.reject(failed)
+      }
+      if (lane.waiting.length > 0) watch()
+      else schedule(lane)
+    }
   }
 
   async function send(lane: Lane, batch: readonly Waiting[]): Promise<void> {
@@ -111,12 +160,19 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs }: BatcherO
   }
 
   return {
+    /** Whoever calls gives up after so long: from then on nothing needs to be sent. */
+    expectDeadline(ms: number): void {
+      deadlineMs = ms
+      if (wasReady) waitMs = ms
+    },
+
     /** Decides an entry whose limits are all in one slot. */
     run(entry: Entry): Promise<Decided> {
       return new Promise((resolve, reject) => {
         const lane = laneOf(slotOf(entry.limits[0]!.redisKey))
-        lane.waiting.push({ entry, resolve, reject })
+        lane.waiting.push({ entry, sinceMs: performance.now(), resolve, reject })
         schedule(lane)
+        if (!lane.isScheduled) watch()
       })
     },
   }
@@ -150,8 +206,7 @@ function settle(one: Waiting, reply: EntryReply): void {
 function storeFailed(error: unknown, whyLost?: string): TidegateError {
   if (error instanceof TidegateError) return error
   const reason = error instanceof Error ? error.message : String(error)
-  // What ioredis says then is about its own options, not about what happened.
-  const isLost = (error as Error)?.name === 'MaxRetriesPerRequestError' && whyLost !== undefined
-  const message = isLost ? `there is no connection (${whyLost}). Is it up, and the address right?` : reason
-  return new TidegateError('STORE_FAILED', `Redis could not answer: ${message}`, { cause: error })
+  const lost =
+    whyLost === undefined ? '' : ` The connection was lost (${whyLost}): is it up, and the address right?`
+  return new TidegateError('STORE_FAILED', `Redis could not answer: ${reason}.${lost}`, { cause: error })
 }

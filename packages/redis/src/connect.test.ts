@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parse } from './connect.js'
+import { parseRedisUrl } from './connect.js'
 
 const base = { path: '', username: undefined, password: undefined }
 
@@ -51,7 +51,7 @@ describe('an address', () => {
       },
     ],
   ])('%s is understood', (url, expected) => {
-    expect(parse(url)).toStrictEqual(expected)
+    expect(parseRedisUrl(url)).toStrictEqual(expected)
   })
 
   it.each([
@@ -65,20 +65,28 @@ describe('an address', () => {
     ['redis+sentinel://a,b', "primary's name"],
     ['redis+cluster://a/1', 'no databases'],
     ['redis://a?db=1', 'not written like'],
+    ['redis://:100%@a', 'write %25'],
+    ['redis://:p@ss@a', '%40'],
   ])('%s is refused, and the message says what to write', (url, says) => {
-    expect(() => parse(url)).toThrow(
+    expect(() => parseRedisUrl(url)).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining(says) }),
     )
   })
 
-  it('never shows a password', () => {
+  it.each([
+    'redis://ann:secret@a,b',
+    'redis://ann:secret/secret@a',
+    'redis://ann:1/secret@a',
+    'redis://ann:se@secret@a',
+    'redis://ann:secret%@a',
+  ])('never shows the password of %s', (url) => {
     let message = ''
     try {
-      parse('redis://ann:secret@a,b')
+      parseRedisUrl(url)
     } catch (error) {
       message = String(error)
     }
-    expect(message).toContain('several hosts')
+    expect(message).toContain('is no Redis address')
     expect(message).not.toContain('secret')
   })
 })

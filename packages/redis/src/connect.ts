@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import { show, TidegateError } from '@tidegate/core'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
+import { watchNodes } from './cluster-nodes.js'
 import { ofIoredis, type RedisConnection } from './connection.js'
 
 export interface ConnectOptions {
@@ -14,9 +15,11 @@ export interface ConnectOptions {
   connectTimeoutMs?: number
 }
 
+export const CONNECT_TIMEOUT_MS = 1000
+
 /** Connects to what a URL names: one server, a primary that sentinels know, or a cluster. */
 export function connect(url: string, options: ConnectOptions): RedisConnection {
-  const { scheme, hosts, path, username, password } = parse(url)
+  const { scheme, hosts, path, username, password } = parseRedisUrl(url)
   const tls = scheme === 'rediss' ? { tls: options.tls ?? {} } : options.tls ? { tls: options.tls } : {}
   const user = options.username ?? username
   const secret = options.password ?? password
@@ -24,68 +27,68 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     ...(user === undefined ? {} : { username: user }),
     ...(secret === undefined ? {} : { password: secret }),
     ...tls,
-    connectTimeout: options.connectTimeoutMs ?? 1000,
+    connectTimeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     // A server that is stopped or cut off closes nothing: who is silent for as long is left, and looked for anew.
-    socketTimeout: options.connectTimeoutMs ?? 1000,
-    // A call whose connection was lost may have been executed: it is never sent again by itself.
+    socketTimeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    // A call whose connection was lost may have been executed: it is never sent again by itself. And what waits
+    // for a connection waits in our own queue, which lets go of what is too old.
+    enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(50 * attempt, 500),
+    retryStrategy: retryDelayMs,
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   }
   const client = open(scheme, hosts, path, common)
   // Every failed call is told to whoever made it; ioredis would print what nobody listens to.
   let lost: Error | undefined
-  client.on('error', (error: Error) => {
-    lost = error
+  client.on('error', (error: Error & { lastNodeError?: Error }) => {
+    lost = error.lastNodeError ?? error
   })
-  const connection = ofIoredis(client as never)
-  return { ...connection, close: async () => client.disconnect(), whyLost: () => lost?.message }
+  client.on('ready', () => {
+    lost = undefined
+  })
+  return {
+    ...ofIoredis(client as never),
+    ...(client instanceof Cluster ? watchNodes(client) : watchServer(client)),
+    close: async () => client.disconnect(),
+    whyLost: () => lost?.message,
+  }
+}
+
+function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady'> {
+  return {
+    isReady: () => client.status === 'ready',
+    onReady: (listener) => client.on('ready', listener),
+  }
 }
 
 function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions): Redis | Cluster {
   if (scheme === 'redis+cluster') {
-    let reason = new Error('None of the hosts could be reached.')
-    const options: ClusterOptions = {
+    return new Cluster(hosts, {
+      // Its offline queue stays on: it needs it to connect. `watchNodes` keeps it empty.
       redisOptions: common,
-      clusterRetryStrategy: (attempt) => {
-        failWaiting(cluster, reason)
-        return Math.min(50 * attempt, 500)
-      },
+      clusterRetryStrategy: retryDelayMs,
       // Again: a call whose connection was lost is never sent again by itself.
       retryDelayOnFailover: 0,
-      slotsRefreshTimeout: common.connectTimeout ?? 1000,
+      slotsRefreshTimeout: common.connectTimeout ?? CONNECT_TIMEOUT_MS,
       slotsRefreshInterval: 5000,
-    }
-    const cluster = new Cluster(hosts, options)
-    cluster.on('node error', (error: Error) => {
-      reason = error
-    })
-    return cluster
+    } satisfies ClusterOptions)
   }
   if (scheme === 'redis+sentinel') {
-    const redis = new Redis({
+    return new Redis({
       ...common,
       sentinels: hosts,
       name: path,
       // Without this, ioredis would use TLS to the primary only, and send the password in plain text before.
       enableTLSForSentinelMode: common.tls !== undefined,
-      sentinelRetryStrategy: (attempt) => {
-        failWaiting(redis, new Error('None of the sentinels knows where the primary is.'))
-        return Math.min(50 * attempt, 500)
-      },
+      sentinelRetryStrategy: retryDelayMs,
     })
-    return redis
   }
   return new Redis({ ...common, ...hosts[0]!, db: path === '' ? 0 : Number(path) })
 }
 
-/**
- * What waits for a connection fails with every attempt that fails, as it does on one server. By itself,
- * ioredis would keep it until the cluster or a sentinel is there, and has no public way to ask for this.
- */
-function failWaiting(client: Redis | Cluster, reason: Error): void {
-  ;(client as unknown as { flushQueue(error: Error): void }).flushQueue(reason)
+function retryDelayMs(attempt: number): number {
+  return Math.min(50 * attempt, 500)
 }
 
 type Scheme = 'redis' | 'rediss' | 'redis+sentinel' | 'redis+cluster'
@@ -103,14 +106,17 @@ const DEFAULT_PORT: Record<Scheme, number> = {
 }
 
 /** Several hosts are more than `URL` can take apart, so: scheme://[user[:password]@]host[:port],…[/path]. */
-export function parse(url: string) {
+export function parseRedisUrl(url: string) {
   const match =
-    /^(rediss?|redis\+sentinel|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^/?#]*))?$/.exec(url)
-  if (!match) throw invalid(url, 'it is not written like one of them')
+    /^(rediss?|redis\+sentinel|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^/?#@]*))?$/.exec(url)
+  if (!match) {
+    const hint = url.includes('@') ? ' (a password with / or @ in it needs %2F and %40)' : ''
+    throw invalid(url, `it is not written like one of them${hint}`)
+  }
   const scheme = match[1] as Scheme
   const [user, ...rest] = (match[2] ?? '').split(':')
   const hosts = match[3]!.split(',').map((text) => hostOf(url, text, DEFAULT_PORT[scheme]))
-  const path = decodeURIComponent(match[4] ?? '')
+  const path = decoded(url, match[4] ?? '')
   if (hosts.length > 1 && !scheme.includes('+'))
     throw invalid(url, 'several hosts need redis+sentinel:// or redis+cluster://')
   if (scheme === 'redis+sentinel' && path === '')
@@ -122,8 +128,16 @@ export function parse(url: string) {
     scheme,
     hosts,
     path,
-    username: user ? decodeURIComponent(user) : undefined,
-    password: rest.length > 0 ? decodeURIComponent(rest.join(':')) : undefined,
+    username: user ? decoded(url, user) : undefined,
+    password: rest.length > 0 ? decoded(url, rest.join(':')) : undefined,
+  }
+}
+
+function decoded(url: string, text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw invalid(url, 'a % in it does not begin an escape; write %25 for one that stands for itself')
   }
 }
 
@@ -135,8 +149,8 @@ function hostOf(url: string, text: string, defaultPort: number): Host {
 }
 
 function invalid(url: string, why: string): TidegateError {
-  // Never the password: the message may be logged.
-  const shown = url.replace(/\/\/[^@/]*@/, '//…@')
+  // Never the password, even one with a / or @ in it: the message may be logged.
+  const shown = url.replace(/\/\/.*@/s, '//…@')
   return new TidegateError(
     'OPTION_INVALID',
     `${show(shown)} is no Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,

@@ -1,12 +1,18 @@
 import { show, TidegateError } from '@tidegate/core'
 
-/** All that the store needs of a Redis client: three things. Adapters for others are as short as these. */
+/** All that the store needs of a Redis client: the first three. Adapters for others are as short as these. */
 export interface RedisConnection {
   /** Whether keys live in slots, on several nodes. */
   readonly isCluster: boolean
   /** Sends one command to wherever `key` lives. */
   send(key: string, command: string[]): Promise<unknown>
   close(): Promise<void>
+  /** Whether a command would be written now. Without it, commands are sent whenever there are some. */
+  isReady?(slot: number): boolean
+  /** Calls whenever it has become ready. */
+  onReady?(listener: () => void): void
+  /** Of a cluster: the node that a slot is on, as far as it is known. */
+  nodeOf?(slot: number): string | undefined
   /** Why there was no connection the last time, where it is known. */
   whyLost?(): string | undefined
 }

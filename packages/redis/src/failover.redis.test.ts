@@ -1,35 +1,14 @@
 import { fixedWindow, type Policy, type Store, slidingWindowLog, type TakeRequest } from '@tidegate/core'
-import calculateSlot from 'cluster-key-slot'
 import { Cluster } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type RedisCluster, startCluster } from '../test/redis-cluster.js'
+import { keyOn, type RedisCluster, startCluster } from '../test/redis-cluster.js'
 import { type RedisSentinels, startSentinels } from '../test/redis-sentinel.js'
-import { clientOf, type RedisServer, startRedis, until } from '../test/redis-server.js'
+import { clientOf, isPrimary, type RedisServer, startRedis, until } from '../test/redis-server.js'
 import { DEFAULT_PREFIX, redisKey } from './keys.js'
 import { RedisStore } from './redis-store.js'
 
-const SLOTS = 16_384
 /** Nothing comes back by itself within a test. */
 const WINDOW = '366d'
-
-/** A key of the policy that lives on the n-th of a new cluster's three primaries. */
-function keyOn(primary: number, policy: Policy): string {
-  for (let i = 0; i < 1000; i++) {
-    const key = `key-${i}`
-    const slot = calculateSlot(redisKey(DEFAULT_PREFIX, policy.name, key))
-    if (Math.floor((slot * 3) / SLOTS) === primary) return key
-  }
-  throw new Error('found no key for the node')
-}
-
-async function isPrimary(server: RedisServer): Promise<boolean> {
-  const client = clientOf(server)
-  try {
-    return (await client.info('replication')).includes('role:master')
-  } finally {
-    client.disconnect()
-  }
-}
 
 const always = () => true
 const never = () => false
@@ -223,6 +202,8 @@ describe('several limits in different slots of a cluster', () => {
   const LIMIT_B = 200
   /** So many at a time, and no whole number of crowds fills a limit: the last of them all look, and race. */
   const CROWD = 130
+  /** How long a store remembers a refusal. */
+  const REMEMBERED_MS = 1000
   let cluster: RedisCluster
   let stores: RedisStore[]
   let a: TakeRequest
@@ -235,7 +216,8 @@ describe('several limits in different slots of a cluster', () => {
   })
   afterAll(() => cluster?.stop())
   beforeEach(() => {
-    stores = [new RedisStore(cluster.url), new RedisStore(cluster.url)]
+    // As users get it, and one that asks every time: it never leaves the race.
+    stores = [new RedisStore(cluster.url), new RedisStore(cluster.url, { rememberRefusalsMs: 0 })]
     rounds++
     const policyA = fixedWindow({ limit: LIMIT_A, window: WINDOW, name: `a-${rounds}` })
     const policyB = slidingWindowLog({ limit: LIMIT_B, window: WINDOW, name: `b-${rounds}` })
@@ -260,7 +242,8 @@ describe('several limits in different slots of a cluster', () => {
     }
     expect(admitted).toBeLessThanOrEqual(LIMIT_B)
     expect([await left(a), await left(b)]).toStrictEqual([LIMIT_A - admitted, LIMIT_B - admitted])
-    // Alone, nobody races: what is left can be had.
+    // Alone, nobody races: what is left can be had, once the looks that were refused are forgotten.
+    await pause(REMEMBERED_MS)
     for (let i = admitted; i < LIMIT_B; i++) expect((await stores[0]!.take([a, b])).allowed).toBe(true)
     expect((await stores[0]!.take([a, b])).allowed).toBe(false)
   })
@@ -303,9 +286,13 @@ describe('several limits in different slots of a cluster', () => {
 
   /**
    * One take of both limits that loses a race: after its looks, others use up the second limit. `lose` is
-   * called after its charges, at the very moment in which it wants to give the first limit back.
+   * called after its charges, at the very moment in which it wants to give the first limit back; `afterwards`
+   * when it has been answered. Both are given the store, whose calls are counted.
    */
-  async function lostRace(lose: () => Promise<void>): Promise<boolean> {
+  async function lostRace(
+    lose: (store: RedisStore) => Promise<void>,
+    afterwards: (store: RedisStore, calls: readonly string[]) => Promise<void> = async () => {},
+  ): Promise<boolean> {
     const client = new Cluster(
       cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
       { retryDelayOnFailover: 0 },
@@ -320,7 +307,7 @@ describe('several limits in different slots of a cluster', () => {
         if (name === 'EVALSHA') calls.push(args[2]!)
         if (name === 'EVALSHA' && calls.length === 3) othersUseUp ??= useUp(b)
         await othersUseUp
-        if (name === 'EVALSHA' && calls.length === 5) await lose()
+        if (name === 'EVALSHA' && calls.length === 5) await lose(store)
         return client.call(name, args)
       },
     }
@@ -329,8 +316,9 @@ describe('several limits in different slots of a cluster', () => {
     try {
       const { allowed } = await store.take([a, b])
       // Two looks, two charges, one to give back: the first limit's.
-      expect(calls).toHaveLength(5)
+      expect(calls.length).toBeGreaterThanOrEqual(5)
       expect(calls[4]).toBe(redisKey(DEFAULT_PREFIX, a.policy.name, a.key))
+      await afterwards(store, calls)
       return allowed
     } finally {
       client.disconnect()
@@ -348,6 +336,41 @@ describe('several limits in different slots of a cluster', () => {
     )
     return all.filter(({ allowed }) => allowed).length
   }
+
+  it('a refusal in a take that was given back is not remembered; one that was found by looking is', async () => {
+    const allowed = await lostRace(
+      async () => {},
+      async (store, calls) => {
+        expect(calls).toHaveLength(5)
+        // Not even a dearer one is refused without asking.
+        expect((await store.check({ ...b, cost: 2 })).allowed).toBe(false)
+        expect(calls).toHaveLength(6)
+        // From here on it is known: nobody is asked.
+        const { decisions } = await store.take([a, { ...b, cost: 2 }])
+        expect(decisions).toMatchObject([undefined, { allowed: false, policy: b.policy.name }])
+        expect(calls).toHaveLength(6)
+        // A cheaper take looks at both limits, and what it sees is known, too.
+        expect((await store.take([a, b])).decisions.map((one) => one?.allowed)).toStrictEqual([true, false])
+        expect(calls).toHaveLength(8)
+        expect((await store.check(b)).allowed).toBe(false)
+        expect(calls).toHaveLength(8)
+      },
+    )
+    expect(allowed).toBe(false)
+  })
+
+  it('a give-back is seen at once by the store that gave: it forgets what it refused meanwhile', async () => {
+    await stores[1]!.check({ ...a, cost: LIMIT_A - 1 })
+    const allowed = await lostRace(
+      async (store) => {
+        expect((await store.check(a)).allowed).toBe(false)
+      },
+      async (store) => {
+        expect((await store.check(a)).allowed).toBe(true)
+      },
+    )
+    expect(allowed).toBe(false)
+  })
 
   it('a node that stops between charge and give-back gets its unit back when it goes on', async () => {
     const node = cluster.nodes[0]!.process

@@ -1,24 +1,12 @@
-import { deepStrictEqual } from 'node:assert'
-import { testStore } from '@tidegate/core/testing'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
+import { conforms } from '../test/conformance.js'
 import { type RedisServer, startRedis } from '../test/redis-server.js'
-import { RedisStore, type RedisStoreOptions } from './redis-store.js'
-import { TIME_DOOR } from './time-door.js'
+import { RedisStore } from './redis-store.js'
 
 let server: RedisServer
-let number = 0
-
 beforeAll(async () => {
   server = await startRedis()
 })
 afterAll(() => server.stop())
 
-testStore({
-  describe,
-  it,
-  deepEqual: deepStrictEqual,
-  open: (clock) => {
-    const options = { prefix: `test-${number++}`, [TIME_DOOR]: clock }
-    return new RedisStore(server.url, options as RedisStoreOptions)
-  },
-})
+conforms((options) => new RedisStore(server.url, options))

@@ -1,24 +1,21 @@
 import {
-  assertCost,
-  assertKey,
   assertOptions,
-  assertPolicy,
-  assertRefund,
   type Clock,
   type Decision,
-  limitsOf,
   type RefundRequest,
   type ResetRequest,
+  rememberRefusals,
   type Store,
+  show,
   type TakeRequest,
   type TakeResult,
   TidegateError,
-  takeResult,
 } from '@tidegate/core'
 import calculateSlot from 'cluster-key-slot'
+import { createBareStore } from './bare-store.js'
 import { createBatcher } from './batcher.js'
-import type { RedisLimit } from './call.js'
-import { type ConnectOptions, connect } from './connect.js'
+import { warnIfItResends } from './client-warning.js'
+import { CONNECT_TIMEOUT_MS, type ConnectOptions, connect } from './connect.js'
 import {
   connectionOf,
   type IoredisClient,
@@ -26,7 +23,7 @@ import {
   type NodeRedisCluster,
   type RedisConnection,
 } from './connection.js'
-import { assertPrefix, DEFAULT_PREFIX, redisKey } from './keys.js'
+import { assertPrefix, DEFAULT_PREFIX } from './keys.js'
 import { TIME_DOOR } from './time-door.js'
 
 export interface RedisStoreOptions extends ConnectOptions {
@@ -34,134 +31,120 @@ export interface RedisStoreOptions extends ConnectOptions {
   prefix?: string
   /** The most limits decided in one call; 1 sends every check by itself. Default: 64. */
   maxBatch?: number
+  /** The longest that a refusal is answered from memory, in milliseconds; 0 is off. Default: 1000. */
+  rememberRefusalsMs?: number
+  /** The most refusals remembered. Default: 100,000. */
+  maxRemembered?: number
 }
 
-const OPTIONS = ['prefix', 'maxBatch', 'username', 'password', 'tls', 'connectTimeoutMs']
+const CONNECT_OPTIONS = ['username', 'password', 'tls', 'connectTimeoutMs']
+const OPTIONS = ['prefix', 'maxBatch', 'rememberRefusalsMs', 'maxRemembered', ...CONNECT_OPTIONS]
 
-/** State in Redis, shared exactly by every process that uses it: each check is one atomic script. */
+/**
+ * State in Redis, shared exactly by every process that uses it: each check is one atomic script. What Redis has
+ * refused is refused again without asking, for a moment: see `rememberRefusals`.
+ */
 export class RedisStore implements Store {
-  readonly #connection: RedisConnection
-  readonly #prefix: string
+  readonly #store: Store
   readonly #batcher: ReturnType<typeof createBatcher>
-  readonly #slotOf: (redisKey: string) => number
-  #closed = false
+  readonly #partOf: (request: ResetRequest) => string
 
   /** `redis://`, `rediss://`, `redis+sentinel://h1,h2/name`, `redis+cluster://h1,h2`, or a client of your own. */
   constructor(
     redis: string | IoredisClient | NodeRedisClient | NodeRedisCluster,
     options: RedisStoreOptions = {},
   ) {
-    assertOptions('new RedisStore()', options, OPTIONS)
-    const { prefix = DEFAULT_PREFIX, maxBatch = 64 } = options
-    assertPrefix(prefix)
-    if (!Number.isInteger(maxBatch) || maxBatch < 1 || maxBatch > 1000) {
-      throw new TidegateError(
-        'OPTION_INVALID',
-        'maxBatch must be a whole number from 1 to 1000. Leave it out for 64.',
-        { field: 'maxBatch' },
-      )
-    }
-    this.#prefix = prefix
-    this.#connection = typeof redis === 'string' ? connect(redis, options) : connectionOf(redis)
-    this.#slotOf = this.#connection.isCluster ? calculateSlot : () => 0
+    const { prefix, maxBatch, rememberRefusalsMs, maxRemembered } = parse(options)
+    const connection = connectionTo(redis, options)
+    const slotOf = connection.isCluster ? calculateSlot : () => 0
     const clock = (options as { [TIME_DOOR]?: Clock })[TIME_DOOR]
-    this.#batcher = createBatcher({
-      connection: this.#connection,
-      maxBatch,
-      slotOf: this.#slotOf,
-      timeUs: clock === undefined ? () => 0 : () => clock.nowUs(),
+    const timeUs = clock === undefined ? () => 0 : () => clock.nowUs()
+    const maxWaitMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
+    const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs })
+    this.#batcher = batcher
+    const giveBack = (request: RefundRequest) => this.#store.refund(request)
+    const bare = createBareStore({ connection, batcher, prefix, slotOf, giveBack })
+    const { nodeOf } = connection
+    this.#partOf = nodeOf ? (request) => nodeOf(slotOf(bare.redisKeyOf(request))) ?? 'unknown' : () => 'all'
+    this.#store = rememberRefusals(bare, {
+      capMs: rememberRefusalsMs,
+      maxKeys: maxRemembered,
+      except: bare.lostRace,
+      ...(clock === undefined ? {} : { now: () => clock.nowUs() / 1000 }),
     })
   }
 
-  async check(request: TakeRequest): Promise<Decision> {
-    const { decisions } = await this.#batcher.run({ kind: 'take', limits: [this.#limit(request)] })
-    return decisions[0]!
+  check(request: TakeRequest): Promise<Decision> {
+    return Promise.resolve(this.#store.check(request))
   }
 
-  async peek(request: TakeRequest): Promise<Decision> {
-    const { decisions } = await this.#batcher.run({ kind: 'peek', limits: [this.#limit(request)] })
-    return decisions[0]!
+  /** A limit has no decision if the remembered refusal of another had already refused the take. */
+  take(requests: readonly TakeRequest[]): Promise<TakeResult> {
+    return Promise.resolve(this.#store.take(requests))
   }
 
-  async take(requests: readonly TakeRequest[]): Promise<TakeResult> {
-    const { limits, limitOfRequest } = limitsOf(requests)
-    const redisLimits = limits.map((limit) => this.#limit(limit))
-    const decisions = await this.#takeAll(redisLimits)
-    const allowed = decisions.every((decision) => decision.allowed)
-    return takeResult(requests, limitOfRequest, decisions, allowed)
+  peek(request: TakeRequest): Promise<Decision> {
+    return Promise.resolve(this.#store.peek(request))
   }
 
-  async refund(request: RefundRequest): Promise<number> {
-    assertRefund(request)
-    this.#assertOpen()
-    const { policy, key, timeMs, cost } = request
-    return this.#refund({ policy, redisKey: redisKey(this.#prefix, policy.name, key), cost }, timeMs)
+  refund(request: RefundRequest): Promise<number> {
+    return Promise.resolve(this.#store.refund(request))
   }
 
-  async reset({ policy, key }: ResetRequest): Promise<void> {
-    assertPolicy(policy)
-    assertKey(key)
-    this.#assertOpen()
-    // With the checks, not past them: those made before it are decided before it.
-    const limit = { policy, redisKey: redisKey(this.#prefix, policy.name, key), cost: 1 }
-    await this.#batcher.run({ kind: 'reset', limits: [limit] })
+  reset(request: ResetRequest): Promise<void> {
+    return Promise.resolve(this.#store.reset(request))
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
-    await this.#connection.close()
+  /** The node that a key is on: on a cluster, one can be down while the others are not. */
+  partOf(request: ResetRequest): string {
+    return this.#partOf(request)
   }
 
-  #limit({ policy, key, cost }: TakeRequest): RedisLimit {
-    assertPolicy(policy)
-    assertCost(policy, cost)
-    assertKey(key)
-    this.#assertOpen()
-    return { policy, redisKey: redisKey(this.#prefix, policy.name, key), cost }
+  /** What has not been sent by then is not sent any more. Default: the connect time-out. */
+  expectDeadline(ms: number): void {
+    this.#batcher.expectDeadline(ms)
   }
 
-  /** All or nothing. One call of the script, unless a cluster has the limits in several slots. */
-  async #takeAll(limits: readonly RedisLimit[]): Promise<Decision[]> {
-    const slots = new Set(limits.map((limit) => this.#slotOf(limit.redisKey)))
-    if (slots.size === 1) return (await this.#batcher.run({ kind: 'take', limits })).decisions
-    const looks = await Promise.all(
-      limits.map((limit) => this.#batcher.run({ kind: 'look', limits: [limit] })),
+  close(): Promise<void> {
+    return Promise.resolve(this.#store.close())
+  }
+}
+
+function connectionTo(redis: unknown, options: ConnectOptions): RedisConnection {
+  if (typeof redis === 'string') return connect(redis, options)
+  const connection = connectionOf(redis)
+  warnIfItResends(redis as object)
+  return connection
+}
+
+const MAX_MAX_REMEMBERED = 10_000_000
+
+function parse(options: RedisStoreOptions) {
+  assertOptions('new RedisStore()', options, OPTIONS)
+  const {
+    prefix = DEFAULT_PREFIX,
+    maxBatch = 64,
+    rememberRefusalsMs = 1000,
+    maxRemembered = 100_000,
+  } = options
+  assertPrefix(prefix)
+  assertWhole('maxBatch', maxBatch, 1000, '64')
+  if (!Number.isFinite(rememberRefusalsMs) || rememberRefusalsMs < 0) {
+    throw new TidegateError(
+      'OPTION_INVALID',
+      `rememberRefusalsMs must be milliseconds from 0 up, got ${show(rememberRefusalsMs)}. Leave it out for 1000.`,
+      { field: 'rememberRefusalsMs' },
     )
-    const seen = looks.map((look) => look.decisions[0]!)
-    if (!seen.every((decision) => decision.allowed)) return seen
-    return this.#takeAcrossSlots(limits, seen)
   }
+  assertWhole('maxRemembered', maxRemembered, MAX_MAX_REMEMBERED, '100,000')
+  return Object.freeze({ prefix, maxBatch, rememberRefusalsMs, maxRemembered })
+}
 
-  /**
-   * Charges every limit at once. If one refuses after all, a race was lost, and if one cannot be asked, the
-   * others get back what they gave: for a moment this is stricter than it must be, never more generous.
-   */
-  async #takeAcrossSlots(limits: readonly RedisLimit[], seen: readonly Decision[]): Promise<Decision[]> {
-    const charges = await Promise.allSettled(
-      limits.map((limit) => this.#batcher.run({ kind: 'take', limits: [limit] })),
-    )
-    const decisions = charges.map((charge) =>
-      charge.status === 'fulfilled' ? charge.value.decisions[0]! : undefined,
-    )
-    if (decisions.every((decision) => decision?.allowed === true)) return decisions as Decision[]
-    await Promise.allSettled(
-      limits.map((limit, i) =>
-        decisions[i]?.allowed === true ? this.#refund(limit, decisions[i].timeMs) : undefined,
-      ),
-    )
-    const failure = charges.find((charge) => charge.status === 'rejected')
-    if (failure !== undefined) throw failure.reason
-    return decisions.map((decision, i) => (decision!.allowed ? seen[i]! : decision!))
-  }
-
-  async #refund(limit: RedisLimit, timeMs: number): Promise<number> {
-    const decidedAt = Math.round(timeMs * 1000)
-    const { given } = await this.#batcher.run({ kind: 'refund', limits: [limit], decidedAt })
-    return given
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new TidegateError('STORE_FAILED', 'This Redis store is closed; make a new one.')
-  }
+function assertWhole(field: string, value: number, max: number, byDefault: string): void {
+  if (Number.isInteger(value) && value >= 1 && value <= max) return
+  throw new TidegateError(
+    'OPTION_INVALID',
+    `${field} must be a whole number from 1 to ${max}, got ${show(value)}. Leave it out for ${byDefault}.`,
+    { field },
+  )
 }

@@ -1,30 +1,18 @@
-import { deepStrictEqual } from 'node:assert'
-import type { ManualClock, Store } from '@tidegate/core'
-import { testStore } from '@tidegate/core/testing'
+import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe } from 'vitest'
+import { conforms } from '../test/conformance.js'
 import { type RedisCluster, startCluster } from '../test/redis-cluster.js'
 import { type RedisSentinels, startSentinels } from '../test/redis-sentinel.js'
 import { type RedisServer, startRedis } from '../test/redis-server.js'
-import { RedisStore, type RedisStoreOptions } from './redis-store.js'
-import { TIME_DOOR } from './time-door.js'
+import { RedisStore } from './redis-store.js'
 
 // The whole conformance suite on everything that Redis can be and through every client it can be reached
 // by. (One server by its URL is in redis-store.redis.test.ts.) Nothing is lost here on purpose, and no
 // pause of a busy machine may look like a loss: the time-outs are long.
 
 const PATIENCE_MS = 30_000
-
-let number = 0
-
-function optionsOf(clock: ManualClock): RedisStoreOptions {
-  return { prefix: `test-${number++}`, [TIME_DOOR]: clock } as RedisStoreOptions
-}
-
-function conforms(open: (clock: ManualClock) => Store): void {
-  testStore({ describe, it, deepEqual: deepStrictEqual, open })
-}
 
 describe('Sentinel, by its URL', () => {
   let sentinels: RedisSentinels
@@ -33,7 +21,7 @@ describe('Sentinel, by its URL', () => {
   })
   afterAll(() => sentinels?.stop())
 
-  conforms((clock) => new RedisStore(sentinels.url, optionsOf(clock)))
+  conforms((options) => new RedisStore(sentinels.url, options))
 })
 
 describe('Cluster', () => {
@@ -44,13 +32,16 @@ describe('Cluster', () => {
   afterAll(() => cluster?.stop())
 
   describe('by its URL', () => {
-    conforms((clock) => new RedisStore(cluster.url, optionsOf(clock)))
+    conforms((options) => new RedisStore(cluster.url, options))
   })
 
   describe("by a user's own node-redis cluster client", () => {
     let client: ReturnType<typeof nodeRedisCluster>
     const nodeRedisCluster = () =>
-      createCluster({ rootNodes: cluster.nodes.map(({ url }) => ({ url })), defaults: {} })
+      createCluster({
+        rootNodes: cluster.nodes.map(({ url }) => ({ url })),
+        defaults: { disableOfflineQueue: true },
+      })
     beforeAll(async () => {
       client = nodeRedisCluster()
       client.on('error', () => {})
@@ -58,7 +49,7 @@ describe('Cluster', () => {
     })
     afterAll(() => client?.destroy())
 
-    conforms((clock) => new RedisStore(client, optionsOf(clock)))
+    conforms((options) => new RedisStore(client, options))
   })
 })
 
@@ -71,17 +62,22 @@ describe('one server', () => {
 
   describe("by a user's own ioredis client", () => {
     let client: Redis
-    beforeAll(() => {
-      client = new Redis(server.url)
+    beforeAll(async () => {
+      client = new Redis(server.url, {
+        enableOfflineQueue: false,
+        autoResendUnfulfilledCommands: false,
+        maxRetriesPerRequest: 0,
+      })
+      await once(client, 'ready')
     })
     afterAll(() => client?.disconnect())
 
-    conforms((clock) => new RedisStore(client, optionsOf(clock)))
+    conforms((options) => new RedisStore(client, options))
   })
 
   describe("by a user's own node-redis client", () => {
     let client: ReturnType<typeof nodeRedis>
-    const nodeRedis = () => createClient({ url: server.url })
+    const nodeRedis = () => createClient({ url: server.url, disableOfflineQueue: true })
     beforeAll(async () => {
       client = nodeRedis()
       client.on('error', () => {})
@@ -89,6 +85,6 @@ describe('one server', () => {
     })
     afterAll(() => client?.destroy())
 
-    conforms((clock) => new RedisStore(client, optionsOf(clock)))
+    conforms((options) => new RedisStore(client, options))
   })
 })

@@ -1,31 +1,68 @@
-// A process of its own that checks one key of a Redis store as fast as it can, by the built package, each
-// time it is told to. CLOCK_SKEW_MS sets its clock wrong.
+// A process of its own with a Redis store of the built package, which does what it is told by messages.
+// CLOCK_SKEW_MS sets its clock wrong; STORE_OPTIONS are the store's, as JSON.
 const skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0)
 const realNow = Date.now
 Date.now = () => realNow() + skewMs
 
 const { definePolicy } = await import('@tidegate/core')
 const { RedisStore } = await import('@tidegate/redis')
-const store = new RedisStore(process.env.REDIS_URL)
+const store = new RedisStore(process.env.REDIS_URL, JSON.parse(process.env.STORE_OPTIONS ?? '{}'))
 
-process.on('message', async ({ options, key, attempts, inFlight }) => {
-  const policy = definePolicy(options)
-  const answer = { allowed: 0, failed: 0, firstMs: Number.POSITIVE_INFINITY, lastMs: 0, clockMs: Date.now() }
-  let left = attempts
-  async function work() {
-    while (left-- > 0) {
-      try {
-        const { allowed, timeMs } = await store.check({ policy, key, cost: 1 })
-        if (allowed) answer.allowed++
-        answer.firstMs = Math.min(answer.firstMs, timeMs)
-        answer.lastMs = Math.max(answer.lastMs, timeMs)
-      } catch {
-        answer.failed++
+const tasks = {
+  check: (policy, { key, cost }) => store.check({ policy, key, cost }),
+  peek: (policy, { key, cost }) => store.peek({ policy, key, cost }),
+
+  /** Checks one key so many times, as fast as it can, so many at a time. */
+  async load(policy, { key, attempts, inFlight }) {
+    const answer = {
+      allowed: 0,
+      failed: 0,
+      firstMs: Number.POSITIVE_INFINITY,
+      lastMs: 0,
+      clockMs: Date.now(),
+    }
+    let left = attempts
+    async function work() {
+      while (left-- > 0) {
+        try {
+          const { allowed, timeMs } = await store.check({ policy, key, cost: 1 })
+          if (allowed) answer.allowed++
+          answer.firstMs = Math.min(answer.firstMs, timeMs)
+          answer.lastMs = Math.max(answer.lastMs, timeMs)
+        } catch {
+          answer.failed++
+        }
       }
     }
-  }
-  await Promise.all(Array.from({ length: inFlight }, work))
-  process.send(answer)
+    await Promise.all(Array.from({ length: inFlight }, work))
+    return answer
+  },
+
+  /** Checks one key for so long, a moment after each refusal, and keeps the store's time of all that was allowed. */
+  async hammer(policy, { key, durationMs, inFlight }) {
+    const answer = { allowedMs: [], refused: 0, failed: 0 }
+    const end = performance.now() + durationMs
+    async function work() {
+      while (performance.now() < end) {
+        try {
+          const { allowed, timeMs } = await store.check({ policy, key, cost: 1 })
+          if (allowed) answer.allowedMs.push(timeMs)
+          else {
+            answer.refused++
+            await new Promise((resolve) => setTimeout(resolve, 1))
+          }
+        } catch {
+          answer.failed++
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: inFlight }, work))
+    return answer
+  },
+}
+
+process.on('message', async ({ task, options, ...rest }) => {
+  process.send(await tasks[task](definePolicy(options), rest))
 })
 process.on('disconnect', () => process.exit(0))
 process.send('ready')

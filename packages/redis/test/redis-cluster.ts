@@ -1,4 +1,7 @@
+import type { Policy } from '@tidegate/core'
+import calculateSlot from 'cluster-key-slot'
 import type { Redis } from 'ioredis'
+import { DEFAULT_PREFIX, redisKey } from '../src/keys.js'
 import { clientOf, type RedisServer, startAll, startRedis, until } from './redis-server.js'
 
 /** A cluster of the test's own: three primaries and three replicas. */
@@ -41,6 +44,16 @@ export async function startCluster({ nodeTimeoutMs = 500 }: ClusterOptions = {})
   }
   const hosts = nodes.slice(0, PRIMARIES).map((node) => `127.0.0.1:${node.port}`)
   return { url: `redis+cluster://${hosts.join(',')}`, nodes, stop }
+}
+
+/** A key of the policy that lives on the n-th of a new cluster's three primaries, under the default prefix. */
+export function keyOn(primary: number, policy: Policy): string {
+  for (let i = 0; i < 1000; i++) {
+    const key = `key-${i}`
+    const slot = calculateSlot(redisKey(DEFAULT_PREFIX, policy.name, key))
+    if (Math.floor((slot * PRIMARIES) / SLOTS) === primary) return key
+  }
+  throw new Error('found no key for the node')
 }
 
 async function join(nodes: readonly RedisServer[], clients: readonly Redis[]): Promise<void> {

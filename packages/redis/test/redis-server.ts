@@ -110,6 +110,15 @@ export async function until(what: string, isSo: () => Promise<boolean>, timeoutM
   throw new Error(`waited ${timeoutMs} ms for ${what}`)
 }
 
+export async function isPrimary(server: { port: number }): Promise<boolean> {
+  const client = clientOf(server)
+  try {
+    return (await client.info('replication')).includes('role:master')
+  } finally {
+    client.disconnect()
+  }
+}
+
 /** A client for the test's own commands to one server. */
 export function clientOf(server: { port: number }): Redis {
   const client = new Redis({ port: server.port, host: '127.0.0.1', maxRetriesPerRequest: 1 })

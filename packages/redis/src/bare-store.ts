@@ -1,0 +1,151 @@
+import {
+  assertCost,
+  assertKey,
+  assertPolicy,
+  assertRefund,
+  type Decision,
+  type Limit,
+  limitsOf,
+  type RefundRequest,
+  type ResetRequest,
+  type Store,
+  type TakeRequest,
+  type TakeResult,
+  TidegateError,
+  takeResult,
+  type WholeTakeResult,
+} from '@tidegate/core'
+import type { createBatcher } from './batcher.js'
+import type { RedisLimit } from './call.js'
+import type { RedisConnection } from './connection.js'
+import { redisKey } from './keys.js'
+
+export interface BareStoreOptions {
+  connection: RedisConnection
+  batcher: ReturnType<typeof createBatcher>
+  prefix: string
+  /** The slot of a key. On one server every key has the same. */
+  slotOf: (redisKey: string) => number
+  /** A refund by the store that users have: what it remembers of the key is then forgotten. */
+  giveBack: (request: RefundRequest) => unknown
+}
+
+/** A store that asks Redis about everything. */
+export interface BareStore extends Store {
+  check(request: TakeRequest): Promise<Decision>
+  take(requests: readonly TakeRequest[]): Promise<WholeTakeResult>
+  peek(request: TakeRequest): Promise<Decision>
+  refund(request: RefundRequest): Promise<number>
+  reset(request: ResetRequest): Promise<void>
+  close(): Promise<void>
+  /** The name of the Redis key that a key's state is in. */
+  redisKeyOf(request: ResetRequest): string
+  /** Whether a take of several slots was refused only when it was charged, and given back. */
+  lostRace(result: TakeResult): boolean
+}
+
+export function createBareStore({
+  connection,
+  batcher,
+  prefix,
+  slotOf,
+  giveBack,
+}: BareStoreOptions): BareStore {
+  const lostRaces = new WeakSet<TakeResult>()
+  let isClosed = false
+
+  function assertOpen(): void {
+    if (isClosed) throw new TidegateError('STORE_FAILED', 'This Redis store is closed; make a new one.')
+  }
+
+  function limitOf({ policy, key, cost }: TakeRequest): RedisLimit {
+    assertPolicy(policy)
+    assertCost(policy, cost)
+    assertKey(key)
+    assertOpen()
+    return { policy, redisKey: redisKey(prefix, policy.name, key), cost }
+  }
+
+  /** One limit by itself. */
+  async function decide(kind: 'take' | 'peek' | 'look', request: TakeRequest): Promise<Decision> {
+    const { decisions } = await batcher.run({ kind, limits: [limitOf(request)] })
+    return decisions[0]!
+  }
+
+  /**
+   * Charges every limit at once. If one refuses after all, a race was lost, and if one cannot be asked, the
+   * others get back what they gave: for a moment this is stricter than it must be, never more generous.
+   */
+  async function takeAcrossSlots(limits: readonly Limit[], seen: readonly Decision[]): Promise<Decision[]> {
+    const charges = await Promise.allSettled(limits.map((limit) => decide('take', limit)))
+    const decisions = charges.map((charge) => (charge.status === 'fulfilled' ? charge.value : undefined))
+    if (decisions.every((decision) => decision?.allowed === true)) return decisions as Decision[]
+    await Promise.allSettled(
+      limits.map((limit, i) =>
+        decisions[i]?.allowed === true ? giveBack({ ...limit, timeMs: decisions[i].timeMs }) : undefined,
+      ),
+    )
+    const failure = charges.find((charge) => charge.status === 'rejected')
+    if (failure !== undefined) throw failure.reason
+    return decisions.map((decision, i) => (decision!.allowed ? seen[i]! : decision!))
+  }
+
+  return {
+    check: (request) => decide('take', request),
+    peek: (request) => decide('peek', request),
+
+    /** All or nothing. One call of the script, unless a cluster has the limits in several slots. */
+    async take(requests) {
+      const { limits, limitOfRequest } = limitsOf(requests)
+      const redisLimits = limits.map(limitOf)
+      const slots = new Set(redisLimits.map((limit) => slotOf(limit.redisKey)))
+      const resultOf = (decisions: readonly Decision[]) =>
+        takeResult(
+          requests,
+          limitOfRequest,
+          decisions,
+          decisions.every(({ allowed }) => allowed),
+        )
+      if (slots.size === 1) {
+        return resultOf((await batcher.run({ kind: 'take', limits: redisLimits })).decisions)
+      }
+      const looks = await Promise.all(limits.map((limit) => decide('look', limit)))
+      if (!looks.every(({ allowed }) => allowed)) return resultOf(looks)
+      const result = resultOf(await takeAcrossSlots(limits, looks))
+      if (!result.allowed) lostRaces.add(result)
+      return result
+    },
+
+    async refund(request) {
+      assertRefund(request)
+      assertOpen()
+      const { policy, key, timeMs, cost } = request
+      const limit = { policy, redisKey: redisKey(prefix, policy.name, key), cost }
+      const decidedAt = Math.round(timeMs * 1000)
+      return (await batcher.run({ kind: 'refund', limits: [limit], decidedAt })).given
+    },
+
+    async reset({ policy, key }) {
+      assertPolicy(policy)
+      assertKey(key)
+      assertOpen()
+      // With the checks, not past them: those made before it are decided before it.
+      const limit = { policy, redisKey: redisKey(prefix, policy.name, key), cost: 1 }
+      await batcher.run({ kind: 'reset', limits: [limit] })
+    },
+
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await connection.close()
+    },
+
+    redisKeyOf({ policy, key }) {
+      assertPolicy(policy)
+      assertKey(key)
+      return redisKey(prefix, policy.name, key)
+    },
+
+    lostRace: (result) => lostRaces.has(result),
+  }
+}

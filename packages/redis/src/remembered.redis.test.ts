@@ -1,0 +1,206 @@
+import { fixedWindow, type Policy, slidingWindowLog, tokenBucket } from '@tidegate/core'
+import type { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { clientOf, type RedisServer, startRedis } from '../test/redis-server.js'
+import { RedisStore } from './redis-store.js'
+
+// Refusals from memory, on a real server and on real time. What they promise is in core's tests; here it is that
+// this store really has them, and what Redis hears of a flood.
+
+const hour = fixedWindow({ limit: 5, window: '366d', name: 'hour' })
+const other = slidingWindowLog({ limit: 5, window: '366d', name: 'other' })
+const bucket = tokenBucket({ capacity: 5, refillRate: '5/1h', name: 'bucket' })
+
+let server: RedisServer
+let redis: Redis
+let store: RedisStore
+beforeAll(async () => {
+  server = await startRedis()
+  redis = clientOf(server)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+beforeEach(async () => {
+  await redis.flushall()
+  store = new RedisStore(server.url)
+})
+afterEach(() => store.close())
+
+/** How many calls of the script Redis runs while this does. */
+async function callsOf(run: () => Promise<unknown>): Promise<number> {
+  const before = await calls()
+  await run()
+  return (await calls()) - before
+}
+
+async function calls(): Promise<number> {
+  const stats = await redis.info('commandstats')
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+}
+
+async function useUp(policy: Policy, key: string): Promise<void> {
+  expect((await store.check({ policy, key, cost: 5 })).allowed).toBe(true)
+  expect((await store.check({ policy, key, cost: 1 })).allowed).toBe(false)
+}
+
+describe('a flood', () => {
+  const KEYS = Array.from({ length: 10 }, (_, i) => `client:${i}`)
+  const CHECKS = 20_000
+  const TURNS = 100
+  const PAUSE_MS = 11
+
+  it.each([hour, other, bucket])(
+    'of 20,000 checks on 10 keys of "$name" that are used up costs Redis a call per key and second at most',
+    async (policy) => {
+      for (const key of KEYS) await useUp(policy, key)
+      const waits: Map<string, number>[] = []
+      let refused = 0
+      const startedAt = performance.now()
+      const heard = await callsOf(async () => {
+        for (let turn = 0; turn < TURNS; turn++) {
+          const decisions = await Promise.all(
+            Array.from({ length: CHECKS / TURNS }, async (_, i) => {
+              const key = KEYS[i % KEYS.length]!
+              return { key, ...(await store.check({ policy, key, cost: 1 })) }
+            }),
+          )
+          refused += decisions.filter(({ allowed }) => !allowed).length
+          waits.push(new Map(decisions.map(({ key, retryAfterMs }) => [key, retryAfterMs])))
+          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+        }
+      })
+      const seconds = (performance.now() - startedAt) / 1000
+      console.log(`${policy.name}: ${CHECKS} checks in ${seconds.toFixed(2)} s, ${heard} calls of the script`)
+      expect(refused).toBe(CHECKS)
+      // By what has passed between them, whoever it was that answered.
+      const shrunk = KEYS.map((key) => waits[0]!.get(key)! - waits.at(-1)!.get(key)!)
+      expect(Math.min(...shrunk)).toBeGreaterThan((TURNS * PAUSE_MS) / 2)
+      expect(Math.max(...shrunk)).toBeLessThan(seconds * 1000 * 1.5)
+      // It is real: no key can be refused from memory for longer than the cap.
+      expect(heard).toBeGreaterThan(0)
+      expect(heard).toBeLessThanOrEqual(KEYS.length * Math.ceil(seconds))
+    },
+  )
+
+  it('of 256 at a time on one key is heard by Redis once a second', async () => {
+    await useUp(hour, 'k')
+    const startedAt = performance.now()
+    const heard = await callsOf(async () => {
+      const work = async () => {
+        while (performance.now() - startedAt < 2500) {
+          expect((await store.check({ policy: hour, key: 'k', cost: 1 })).allowed).toBe(false)
+          await new Promise((resolve) => setTimeout(resolve, 1))
+        }
+      }
+      await Promise.all(Array.from({ length: 256 }, work))
+    })
+    // After one second and after two. Without waiting for the one that asks, it would be 256 checks each time.
+    expect(heard).toBeGreaterThan(0)
+    expect(heard).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('what gives something back through the same store is seen at once', () => {
+  it.each([hour, other, bucket])('a reset, of "$name"', async (policy) => {
+    await useUp(policy, 'k')
+    await store.reset({ policy, key: 'k' })
+    expect((await store.check({ policy, key: 'k', cost: 1 })).allowed).toBe(true)
+  })
+
+  it.each([hour, other, bucket])('a refund, of "$name"', async (policy) => {
+    const { timeMs } = await store.check({ policy, key: 'k', cost: 5 })
+    expect((await store.check({ policy, key: 'k', cost: 1 })).allowed).toBe(false)
+    await store.refund({ policy, key: 'k', timeMs, cost: 2 })
+    expect((await store.check({ policy, key: 'k', cost: 1 })).allowed).toBe(true)
+  })
+
+  it('a reset in the middle of a flood', async () => {
+    await useUp(hour, 'k')
+    const check = () => store.check({ policy: hour, key: 'k', cost: 1 })
+    for (let round = 0; round < 50; round++) {
+      const before = Array.from({ length: 100 }, check)
+      const reset = store.reset({ policy: hour, key: 'k' })
+      await Promise.all([...before, reset])
+      const after = await Promise.all(Array.from({ length: 100 }, check))
+      expect([round, after.filter(({ allowed }) => allowed).length]).toStrictEqual([round, 5])
+    }
+  })
+})
+
+it('a reset by another store is seen within the cap', async () => {
+  const short = new RedisStore(server.url, { rememberRefusalsMs: 200 })
+  const request = { policy: hour, key: 'k', cost: 1 }
+  try {
+    await short.check({ ...request, cost: 5 })
+    const startedAt = performance.now()
+    expect((await short.check(request)).allowed).toBe(false)
+    await store.reset(request)
+    expect((await store.check(request)).allowed).toBe(true)
+    while (!(await short.check(request)).allowed) {
+      expect(performance.now() - startedAt).toBeLessThan(5000)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(200)
+  } finally {
+    await short.close()
+  }
+})
+
+it('a take of which one limit is remembered asks nobody, and has no decision for the other', async () => {
+  await useUp(hour, 'k')
+  const requests = [other, hour].map((policy) => ({ policy, key: 'k', cost: 1 }))
+  expect(
+    await callsOf(async () => {
+      const result = await store.take(requests)
+      expect(result).toMatchObject({ allowed: false, delayMs: 0, decisions: [undefined, { policy: 'hour' }] })
+      expect(result.retryAfterMs).toBeGreaterThan(0)
+    }),
+  ).toBe(0)
+  expect((await store.peek(requests[0]!)).remaining).toBe(5)
+})
+
+it('with rememberRefusalsMs of 0, every check asks', async () => {
+  const asking = new RedisStore(server.url, { rememberRefusalsMs: 0 })
+  try {
+    await asking.check({ policy: hour, key: 'k', cost: 5 })
+    const heard = await callsOf(async () => {
+      for (let i = 0; i < 20; i++) await asking.check({ policy: hour, key: 'k', cost: 1 })
+    })
+    expect(heard).toBe(20)
+  } finally {
+    await asking.close()
+  }
+})
+
+it('no more than maxRemembered are remembered', async () => {
+  const small = new RedisStore(server.url, { maxRemembered: 2 })
+  const keys = ['a', 'b', 'c']
+  try {
+    for (const key of keys) {
+      await small.check({ policy: hour, key, cost: 5 })
+      await small.check({ policy: hour, key, cost: 1 })
+    }
+    const heard: number[] = []
+    for (const key of ['c', 'b', 'a']) {
+      heard.push(await callsOf(() => small.check({ policy: hour, key, cost: 1 })))
+    }
+    expect(heard).toStrictEqual([0, 0, 1])
+  } finally {
+    await small.close()
+  }
+})
+
+it.each([
+  ['rememberRefusalsMs', { rememberRefusalsMs: -1 }],
+  ['rememberRefusalsMs', { rememberRefusalsMs: Number.NaN }],
+  ['rememberRefusalsMs', { rememberRefusalsMs: '1s' as never }],
+  ['maxRemembered', { maxRemembered: 0 }],
+  ['maxRemembered', { maxRemembered: 1e9 }],
+  ['maxBatch', { maxBatch: 1.5 }],
+])('%s is refused: %j', (field, options) => {
+  expect(() => new RedisStore(server.url, options)).toThrow(
+    expect.objectContaining({ code: 'OPTION_INVALID', field, message: expect.stringContaining(field) }),
+  )
+})
