@@ -4,11 +4,21 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What each part may import of the others, and whether it may use Node's own modules. */
+/**
+ * What each part may import of the others, and whether it may use Node's own modules: in all of its files, in none,
+ * or only in these, which the others may not import either.
+ * @type {Record<string, { may: string[], node: boolean | string[] }>}
+ */
 const RULE = {
   'packages/core': { may: [], node: false },
   'packages/redis': { may: ['@tidegate/core'], node: true },
-  bench: { may: ['@tidegate/core', '@tidegate/redis'], node: true },
+  'packages/http': {
+    may: ['@tidegate/core'],
+    node: ['express.ts', 'fastify.ts', 'koa.ts', 'nest.ts', 'node.ts', 'node-facts.ts', 'node-response.ts'],
+  },
+  'packages/client': { may: ['@tidegate/core'], node: false },
+  'apps/server': { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
+  bench: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
 }
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)))
@@ -30,6 +40,9 @@ for (const [part, rule] of Object.entries(RULE)) {
         if (!inside)
           mistakes.push(`${where} reaches into another part by path (${specifier}); import its package`)
         if (!isTest) graph.set(file, [...(graph.get(file) ?? []), target])
+        if (inside && !isTest && !mayUseNode(part, file) && mayUseNode(part, target)) {
+          mistakes.push(`${where} may not import ${specifier}, which is for Node only`)
+        }
       } else if (specifier.startsWith('@tidegate/')) {
         const name = specifier.split('/').slice(0, 2).join('/')
         if (!isTest && !rule.may.some((allowed) => allowed === name)) {
@@ -37,7 +50,7 @@ for (const [part, rule] of Object.entries(RULE)) {
             `${where} may not import ${specifier}; ${part} may import ${rule.may.join(', ') || 'nothing'}`,
           )
         }
-      } else if (specifier.startsWith('node:') && !rule.node && !isTest) {
+      } else if (specifier.startsWith('node:') && !mayUseNode(part, file) && !isTest) {
         mistakes.push(`${where} may not import ${specifier}: ${part} also runs where Node's modules are not`)
       } else if (part === 'packages/core' && !isTest) {
         mistakes.push(`${where} may not import ${specifier}: core has no dependencies`)
@@ -51,6 +64,15 @@ if (files === 0) mistakes.push(`found no source files under ${root}`)
 for (const mistake of mistakes) console.error(`imports: ${mistake}`)
 if (mistakes.length === 0) console.log(`imports: ${files} files keep the rule`)
 process.exitCode = mistakes.length === 0 ? 0 : 1
+
+/**
+ * @param {string} part
+ * @param {string} file
+ */
+function mayUseNode(part, file) {
+  const node = RULE[part]?.node ?? false
+  return Array.isArray(node) ? node.includes(relative(join(root, part, 'src'), file)) : node
+}
 
 /**
  * @param {string} folder

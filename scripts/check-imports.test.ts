@@ -37,6 +37,24 @@ it.each([
     "where Node's modules are not",
   ],
   [
+    "Node's modules in http",
+    { 'packages/http/src/a.ts': "import net from 'node:net'" },
+    "where Node's modules are not",
+  ],
+  [
+    "Node's modules in the client",
+    { 'packages/client/src/a.ts': "import http from 'node:http'" },
+    "where Node's modules are not",
+  ],
+  [
+    'a file for Node in one that runs everywhere',
+    {
+      'packages/http/src/a.ts': "import { b } from './node-facts.js'",
+      'packages/http/src/node-facts.ts': "import net from 'node:net'",
+    },
+    'packages/http/src/a.ts may not import ./node-facts.js, which is for Node only',
+  ],
+  [
     'loaded late',
     { 'packages/core/src/a.ts': "const fs = await import('node:fs')" },
     "where Node's modules are not",
@@ -69,7 +87,9 @@ it('passes what keeps the rule', async () => {
     'packages/core/src/a.ts': "// import 'node:fs' in a comment is nothing\nimport { b } from './b.js'",
     'packages/core/src/b.ts': 'export const b = 1',
     'packages/core/src/b.test.ts': "import assert from 'node:assert'",
+    'packages/http/src/express.ts': "import './node-facts.js'\nimport http from 'node:http'",
+    'packages/http/src/node-facts.ts': "import http from 'node:http'",
     'bench/src/c.ts': "import { b } from '@tidegate/core'\nimport fs from 'node:fs'",
   }
-  expect(await check(files)).toContain('4 files keep the rule')
+  expect(await check(files)).toContain('6 files keep the rule')
 })

@@ -1,0 +1,91 @@
+import swagger from '@fastify/swagger'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { Service } from '../service.js'
+import { actuatorRoutes } from './actuator.js'
+import { adminRoutes } from './admin.js'
+import { ApiError } from './api-error.js'
+import { batchRoutes } from './batch.js'
+import { checkRoutes } from './check.js'
+import { docsRoutes } from './docs.js'
+import { answerBadHttp, answerFrameworkError, errorHandler, sendError } from './error-handler.js'
+import { homeRoutes } from './home.js'
+import { createHttpServer } from './http-server.js'
+import { parseJsonBody } from './json-body.js'
+import { pathOf } from './refuse.js'
+import { remainingRoutes } from './remaining.js'
+import { requestIds } from './request-id.js'
+import { resetRoutes } from './reset.js'
+import { validatorCompiler } from './validate.js'
+
+const MAX_BODY_BYTES = 64 * 1024
+
+/** The whole API on one service. It does not listen yet. */
+export async function createApp(service: Service): Promise<FastifyInstance> {
+  const app = fastify({
+    serverFactory: (listener) => createHttpServer(service, service.inForce.config, listener),
+    bodyLimit: MAX_BODY_BYTES,
+    genReqId: requestIds(),
+    // A child logger for each request would cost more than the check; what fails is logged by the error handler.
+    logger: false,
+    exposeHeadRoutes: false,
+    // Whoever asks while it stops is answered, and told not to ask on this connection again.
+    return503OnClosing: false,
+    clientErrorHandler: answerBadHttp,
+    frameworkErrors: answerFrameworkError,
+    routerOptions: { querystringParser: (raw) => raw as never },
+  })
+  app.setErrorHandler(errorHandler(service.log))
+  app.setValidatorCompiler(validatorCompiler())
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      done(null, parseJsonBody(request, body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.decorateRequest('caller', null)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    reply.header('cache-control', 'no-store')
+    done()
+  })
+
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Tidegate',
+        version: service.version,
+        description: 'A rate limiter: ask whether a request may pass.',
+      },
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    },
+  })
+  const methods = new Map<string, string[]>()
+  app.addHook('onRoute', ({ url, method }) => {
+    methods.set(url, [...(methods.get(url) ?? []), ...[method].flat()])
+  })
+  for (const addRoutes of [
+    checkRoutes,
+    batchRoutes,
+    remainingRoutes,
+    resetRoutes,
+    adminRoutes,
+    actuatorRoutes,
+    homeRoutes,
+    docsRoutes,
+  ]) {
+    addRoutes(app, service)
+  }
+  app.setNotFoundHandler((request, reply) => sendError(notFound(methods, request), request, reply))
+  await app.ready()
+  return app
+}
+
+function notFound(methods: ReadonlyMap<string, readonly string[]>, request: FastifyRequest): ApiError {
+  const allowed = methods.get(pathOf(request))
+  if (allowed === undefined) return new ApiError(404, 'There is nothing here; see /docs for what there is.')
+  const allow = allowed.join(', ')
+  return new ApiError(405, `Use ${allow} here.`, { headers: { allow } })
+}

@@ -1,0 +1,61 @@
+import type { Decision, MaybePromise, TakeResult } from '@tidegate/core'
+import type { FastifyReply } from 'fastify'
+import { recordCheck } from '../metrics/metrics.js'
+import type { Service } from '../service.js'
+import { bodyOf, type CheckBody, messageOf, unaskedBodyOf } from './answer.js'
+import type { Asked } from './asking.js'
+
+/** Goes on with what a store answers: at once if it has answered already, which a store in this process always has. */
+export function whenAnswered<T>(
+  answer: MaybePromise<T>,
+  reply: FastifyReply,
+  goOn: (answer: T) => void,
+): void {
+  if (answer instanceof Promise) answer.then(goOn).catch((error: unknown) => void reply.send(error))
+  else goOn(answer)
+}
+
+export function record(service: Service, { by }: Asked, decision: Decision, startMs: number): void {
+  recordCheck(by.meter, decision.allowed, (performance.now() - startMs) / 1000)
+  if (decision.degraded !== undefined) service.metrics.countDegraded(decision.degraded)
+}
+
+/** What was asked for together, and what came of it. */
+export interface Taken {
+  readonly asked: readonly Asked[]
+  readonly allowed: boolean
+  /** One for each that was asked; none where another had refused before it was looked at. */
+  readonly decisions: readonly (Decision | undefined)[]
+}
+
+/** Takes all of it or nothing, and records it. */
+export function takeAll(
+  service: Service,
+  asked: readonly Asked[],
+  reply: FastifyReply,
+  goOn: (taken: Taken) => void,
+): void {
+  const start = performance.now()
+  const answer: MaybePromise<TakeResult> = service.store.take(asked.map(({ take }) => take))
+  whenAnswered(answer, reply, ({ allowed, decisions }) => {
+    decisions.forEach((decision, i) => {
+      if (decision !== undefined) record(service, asked[i]!, decision, start)
+    })
+    goOn({ asked, allowed, decisions })
+  })
+}
+
+/** What each of them says by itself. */
+export function bodiesOf({ asked, allowed, decisions }: Taken): CheckBody[] {
+  return asked.map((one, i) => {
+    const decision = decisions[i]
+    if (decision === undefined) return unaskedBodyOf(one)
+    const isOnlyByItself = decision.allowed && !allowed
+    return bodyOf(one, decision, isOnlyByItself ? 'Not counted: another limit refuses' : messageOf(decision))
+  })
+}
+
+/** The one because of which there is no answer but 503, if there is one. */
+export function closedOf({ allowed, decisions }: Taken): Decision | undefined {
+  return allowed ? undefined : decisions.find((decision) => decision?.degraded === 'closed')
+}

@@ -1,0 +1,103 @@
+import type { Socket } from 'node:net'
+import { TidegateError } from '@tidegate/core'
+import { prefersProblem } from '@tidegate/http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { ApiError, badRequest, errorBody, problemBody } from './api-error.js'
+import { pathOf, sendUnavailable } from './refuse.js'
+
+/** Answers what a handler, a hook, a parser or a validator has thrown. */
+export function errorHandler(log: Logger) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    if (request.is404) reply.callNotFound()
+    else if (error instanceof TidegateError && error.code === 'STORE_FAILED') sendUnavailable(request, reply)
+    else sendError(apiErrorOf(error) ?? failed(error, request, log), request, reply)
+  }
+}
+
+/** Answers what Fastify cannot even find a route for; no hook has seen it. */
+export function answerFrameworkError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' })
+  sendError(apiErrorOf(error) ?? badRequest(undefined, 'The path cannot be read.'), request, reply)
+}
+
+function failed(error: unknown, { id, routeOptions }: FastifyRequest, log: Logger): ApiError {
+  log.error({ err: error, requestId: id, route: routeOptions.url }, 'A request failed')
+  return new ApiError(500, 'Something is wrong with the service; its log says what.')
+}
+
+export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): void {
+  const isProblem = prefersProblem(request.headers.accept)
+  if (error.headers !== undefined) reply.headers(error.headers)
+  keepConnection(error, request, reply)
+  reply
+    .code(error.status)
+    .type(isProblem ? 'application/problem+json' : 'application/json')
+    .send(isProblem ? problemBody(error, pathOf(request)) : errorBody(error))
+}
+
+/** Undefined if it is nothing that a client could have done. */
+function apiErrorOf(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error
+  if (error instanceof TidegateError) {
+    return badRequest(error.field === 'cost' ? 'permits' : error.field, error.message)
+  }
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown }
+  if (typeof code === 'string' && Object.hasOwn(FASTIFY, code)) return FASTIFY[code]!
+  if (typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) return undefined
+  return new ApiError(statusCode, 'The request cannot be read.')
+}
+
+/** What Fastify finds wrong by itself. */
+const FASTIFY: Readonly<Record<string, ApiError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: new ApiError(
+    413,
+    'The body is too large: 64 KiB at most, 512 KiB for a batch.',
+  ),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new ApiError(
+    415,
+    'Send a body as JSON, with Content-Type: application/json.',
+  ),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: badRequest(
+    undefined,
+    'The body is not as long as Content-Length says.',
+  ),
+  FST_ERR_BAD_URL: badRequest(undefined, 'The path has a % that begins no escape; write %25 for one.'),
+}
+
+const MAX_DRAINED_BYTES = 4 * 1024 * 1024
+
+/**
+ * A body that was refused unread is still on its way. To close the connection now would often destroy the answer
+ * too; if the rest is not long, it is read and thrown away instead.
+ */
+function keepConnection({ status }: ApiError, request: FastifyRequest, reply: FastifyReply): void {
+  if (status === 413 && Number(request.headers['content-length']) <= MAX_DRAINED_BYTES) {
+    reply.removeHeader('connection')
+  }
+}
+
+/** Answers what is no HTTP, too large or too slow, before it ever was a request. */
+export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): void {
+  // The second: an answer has been begun, and this would be read as a part of it.
+  const { _httpMessage: begun } = socket as { _httpMessage?: { _headerSent?: boolean } }
+  if (error.code === 'ECONNRESET' || !socket.writable || begun?._headerSent === true) {
+    socket.destroy()
+    return
+  }
+  const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'This is no HTTP request.']
+  const body = JSON.stringify(errorBody(new ApiError(status, message)))
+  const head = [
+    `HTTP/1.1 ${status} ${status === 400 ? 'Bad Request' : status === 408 ? 'Request Timeout' : 'Request Header Fields Too Large'}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+const BAD_HTTP: Readonly<Record<string, readonly [number, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The request line and headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
+}

@@ -1,0 +1,97 @@
+import { connect } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { MemoryStore } from '@tidegate/core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Malformed, malformedRequests } from '../../test/malformed.js'
+import { statusOf } from '../../test/raw-http.js'
+import { CHECK, REMAINING, startService, type TestService } from '../../test/service.js'
+
+const SEED = 20_261_115
+const REQUESTS = 12_000
+const AT_ONCE = 24
+
+describe('malformed requests, twelve thousand of them,', () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService(
+      'adminToken: fuzz-admin\npolicies: { token_bucket: { capacity: 100, refillRate: 1/1d } }',
+    )
+  })
+  afterAll(() => service?.close())
+
+  it('are refused, change nothing, and leave nothing behind', async () => {
+    await service.get(`${CHECK}?key=probe&permits=7`)
+    const { size } = service.service.store as MemoryStore
+    const wrong: string[] = []
+    const seen = new Map<string, number>()
+    const requests = malformedRequests(SEED)
+    let heapAfterWarmUp = 0
+    for (let sent = 0; sent < REQUESTS; sent += 2000) {
+      await inParallel(2000, requests, async (malformed) => {
+        const answer = await exchange(service.url, malformed.bytes)
+        seen.set(malformed.mistake, (seen.get(malformed.mistake) ?? 0) + 1)
+        const problem = problemWith(answer, malformed)
+        if (problem !== undefined) wrong.push(`${malformed.mistake}: ${problem}: ${show(malformed.bytes)}`)
+      })
+      if (sent === 2000) heapAfterWarmUp = heapInUse()
+    }
+    expect(wrong.slice(0, 20)).toStrictEqual([])
+    expect(Math.min(...seen.values())).toBeGreaterThan(100)
+
+    expect((await service.get(`${REMAINING}?key=probe`)).body.remaining).toBe(93)
+    expect((service.service.store as MemoryStore).size).toBe(size)
+    expect((await service.get(`${CHECK}?key=probe`)).body.remaining).toBe(92)
+    expect(service.logged.filter(({ level }) => level === 'error' || level === 'fatal')).toStrictEqual([])
+    expect(heapInUse() - heapAfterWarmUp).toBeLessThan(8 * 1024 * 1024)
+  })
+})
+
+/** Every answer must be a 4xx. What is no HTTP may be met with silence, but not with anything else. */
+function problemWith(answer: string, { isNoHttp }: Malformed): string | undefined {
+  if (answer === '') return isNoHttp ? undefined : 'no answer'
+  for (const [line] of answer.matchAll(/^HTTP\/1\.1 \d{3}/gm)) {
+    const status = statusOf(line)
+    if (status < 400 || status > 499) return line
+  }
+  return answer.startsWith('HTTP/1.1 ') ? undefined : 'no HTTP'
+}
+
+/** What comes back when these bytes are sent and nothing follows. */
+function exchange(url: string, bytes: Buffer): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.end(bytes))
+    let answer = ''
+    socket.setTimeout(5000, () => socket.destroy())
+    socket.on('data', (data) => {
+      answer += data.toString('latin1')
+    })
+    // A refusal may come before everything was sent.
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(answer))
+  })
+}
+
+async function inParallel<T>(
+  count: number,
+  source: Iterator<T>,
+  use: (one: T) => Promise<void>,
+): Promise<void> {
+  let left = count
+  const work = async () => {
+    while (left-- > 0) await use(source.next().value)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+}
+
+function heapInUse(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+function show(bytes: Buffer): string {
+  return JSON.stringify(bytes.toString('latin1').slice(0, 300))
+}

@@ -1,0 +1,82 @@
+import { show } from '@tidegate/core'
+import { type ApiError, badRequest } from './api-error.js'
+
+/** The schema of a route's query: text, or whole numbers from 1 up. */
+export interface QuerySchema {
+  readonly properties: Readonly<Record<string, { readonly type: 'string' | 'integer' }>>
+}
+
+export type Query = Record<string, string | number | undefined>
+
+/**
+ * Reads a query by the schema of its route, and takes nothing that it does not know: no other fields, none twice, no
+ * broken escapes. Numbers are decimal digits and nothing else. Every field of the schema is there in the result.
+ */
+export function queryReader({ properties }: QuerySchema): (raw: string) => Query | ApiError {
+  const names = Object.keys(properties)
+  const numbers = names.filter((name) => properties[name]!.type === 'integer')
+  const nothing: Query = Object.fromEntries(names.map((name) => [name, undefined]))
+
+  return (raw) => {
+    const query = { ...nothing }
+    for (let start = 0; start < raw.length; ) {
+      let end = raw.indexOf('&', start)
+      if (end < 0) end = raw.length
+      if (end > start) {
+        const name = nameAt(raw, start, end, names)
+        if (name === undefined) return unknownField(raw.slice(start, end).split('=')[0]!, names)
+        if (query[name] !== undefined) {
+          return badRequest(name, `${name} is given more than once; give it once.`)
+        }
+        const value = decoded(raw.slice(start + name.length + 1, end))
+        if (value === undefined) return badEscape(name)
+        query[name] = numbers.includes(name) ? wholeNumber(value) : value
+        if (query[name] === undefined) return notANumber(name, value)
+      }
+      start = end + 1
+    }
+    return query
+  }
+}
+
+/** The name at the start of a pair. There are few: to compare with each is faster than to cut it out and look it up. */
+function nameAt(raw: string, start: number, end: number, names: readonly string[]): string | undefined {
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i]!
+    const nameEnd = start + name.length
+    if (!raw.startsWith(name, start)) continue
+    if (nameEnd === end || raw.charCodeAt(nameEnd) === 0x3d) return name
+  }
+  return undefined
+}
+
+/** What does not stand for itself. */
+const SPECIAL = /[^!-$&-*,-~]/
+
+/** What a form would mean by it; undefined for broken escapes, bytes that are no UTF-8, and what must be escaped. */
+function decoded(text: string): string | undefined {
+  if (!SPECIAL.test(text)) return text
+  if (/[^!-~]/.test(text)) return undefined
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}
+
+function wholeNumber(text: string): number | undefined {
+  return /^[0-9]+$/.test(text) ? Number(text) : undefined
+}
+
+function unknownField(raw: string, names: readonly string[]): ApiError {
+  const name = decoded(raw) ?? raw
+  return badRequest(name.slice(0, 64), `There is no field ${show(name)}; this takes ${names.join(', ')}.`)
+}
+
+function badEscape(name: string): ApiError {
+  return badRequest(name, `${name} must be UTF-8, percent-encoded; write %25 for a % and %2B for a +.`)
+}
+
+function notANumber(name: string, value: string): ApiError {
+  return badRequest(name, `${name} must be a whole number from 1 up in decimal digits, got ${show(value)}.`)
+}

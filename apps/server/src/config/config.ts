@@ -1,0 +1,124 @@
+import type { Policy } from '@tidegate/core'
+import { defineProxies, type Proxies, parseCidr, type Rule } from '@tidegate/http'
+import { type Caller, readCallers } from './callers.js'
+import type { ConfigDocument } from './document.js'
+import { quoted } from './mistakes.js'
+import { optionOf } from './options.js'
+import type { Overrides } from './overrides.js'
+import { policyAt, readPolicies } from './policies.js'
+import { readRules } from './rules.js'
+import { readStore, type StoreConfig } from './store.js'
+
+/** Everything the service needs to know, checked and with its defaults; nothing in it changes. */
+export interface Config {
+  readonly host: string
+  /** 0 takes any free one. */
+  readonly port: number
+  readonly store: StoreConfig
+  /** Undefined if administrators need none, and must be on this machine. */
+  readonly adminToken: string | undefined
+  /** None: whoever can reach the port may check. */
+  readonly callers: readonly Caller[]
+  /** What a key must match, as a whole. */
+  readonly keyPattern: RegExp | undefined
+  /** By name, the built-in ones first. */
+  readonly policies: ReadonlyMap<string, Policy>
+  /** Of a check that names no policy. */
+  readonly defaultPolicy: Policy
+  readonly rules: readonly Rule[]
+  readonly proxies: Proxies
+  readonly health: { readonly statusWhenStoreIsDown: 200 | 503 }
+  readonly log: { readonly level: LogLevel }
+  readonly limits: {
+    readonly maxHeaderBytes: number
+    readonly headersTimeoutMs: number
+    readonly requestTimeoutMs: number
+    readonly keepAliveTimeoutMs: number
+    readonly stopTimeoutMs: number
+  }
+}
+
+type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+/** What a file of the right shape means. Of a file with mistakes, the result means nothing. */
+export function readConfig(document: ConfigDocument, overrides: Overrides): Config {
+  const option = optionOf(document)
+  const adminToken = overrides.adminToken ?? option.textIfAny('adminToken')
+  const policies = readPolicies(document)
+  const limits = readLimits(document)
+  return Object.freeze({
+    host: overrides.host ?? option.text('host'),
+    port: overrides.port ?? option.whole('port'),
+    store: readStore(document, overrides.store),
+    adminToken,
+    callers: Object.freeze(readCallers(document, policies, adminToken)),
+    keyPattern: readKeyPattern(document),
+    policies,
+    defaultPolicy: readDefault(document, policies),
+    rules: Object.freeze(readRules(document, policies)),
+    proxies: readProxies(document),
+    health: Object.freeze({
+      statusWhenStoreIsDown: option.whole('health', 'statusWhenStoreIsDown') as 200 | 503,
+    }),
+    log: Object.freeze({ level: option.text('log', 'level') as LogLevel }),
+    limits,
+  })
+}
+
+function readDefault(document: ConfigDocument, policies: ReadonlyMap<string, Policy>): Policy {
+  if (document.at(['default']) !== undefined) return policyAt(document, ['default'], policies)
+  return policies.get(optionOf(document).text('default'))!
+}
+
+/** The whole key must match: a pattern that may match anywhere lets through what it was written to keep out. */
+function readKeyPattern(document: ConfigDocument): RegExp | undefined {
+  const source = optionOf(document).textIfAny('keyPattern')
+  if (source === undefined) return undefined
+  try {
+    // By itself first: a stray bracket could otherwise pair with those put around it.
+    new RegExp(source, 'u')
+    return new RegExp(`^(?:${source})$`, 'u')
+  } catch (error) {
+    const why = String((error as Error).message)
+      .split(': ')
+      .at(-1)
+    document.wrong(['keyPattern'], `is no regular expression: ${why?.toLowerCase()}`)
+    return undefined
+  }
+}
+
+function readProxies(document: ConfigDocument): Proxies {
+  const option = optionOf(document)
+  const entries = document.at(['trustedProxies'])
+  const trusted: string[] = []
+  for (const [i, entry] of (Array.isArray(entries) ? entries : []).entries()) {
+    const path = ['trustedProxies', i]
+    if (typeof entry !== 'string' || !document.isRight(path)) continue
+    if (parseCidr(entry) !== undefined) trusted.push(entry)
+    else
+      document.wrong(path, `${quoted(entry)} is no address and no range; write for example 10.0.0.0/8 or ::1`)
+  }
+  return defineProxies({
+    trusted,
+    header: option.text('forwardedHeader') as Proxies['header'],
+    ipv6Prefix: option.whole('ipv6Prefix'),
+  })
+}
+
+function readLimits(document: ConfigDocument): Config['limits'] {
+  const option = optionOf(document)
+  const limits = Object.freeze({
+    maxHeaderBytes: option.whole('limits', 'maxHeaderBytes'),
+    headersTimeoutMs: option.durationMs(['limits', 'headersTimeout']),
+    requestTimeoutMs: option.durationMs(['limits', 'requestTimeout']),
+    keepAliveTimeoutMs: option.durationMs(['limits', 'keepAliveTimeout']),
+    stopTimeoutMs: option.durationMs(['limits', 'stopTimeout'], 0),
+  })
+  if (document.isRight(['limits']) && limits.headersTimeoutMs > limits.requestTimeoutMs) {
+    document.wrong(
+      ['limits', 'headersTimeout'],
+      'must not be longer than requestTimeout, which it is a part of',
+    )
+  }
+  return limits
+}

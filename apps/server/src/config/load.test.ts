@@ -1,0 +1,342 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MemoryStore } from '@tidegate/core'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Config } from './config.js'
+import { type LoadOptions, loadConfig } from './load.js'
+import { describeMistakes } from './mistakes.js'
+import { BUILT_IN_POLICIES } from './policies.js'
+
+const EXAMPLE = `
+store: redis://localhost:6379     # memory · redis:// · rediss:// · redis+sentinel://h1,h2/name · redis+cluster://h1,h2
+default: per-user
+policies:
+  per-user:  { algorithm: sliding-window-counter, limit: 100, window: 1m }
+  everybody: { algorithm: token-bucket, capacity: 10000, refillRate: 10000/1m, onStoreFailure: open }
+  login:     { algorithm: sliding-window-log, limit: 5, window: 15m, onStoreFailure: closed }
+rules:                            # every rule that matches is checked, all or nothing
+  - { name: everybody, key: all, policy: everybody }
+  - { name: each user, key: "user:{header.x-user-id | 'anonymous'}", policy: per-user }
+  - { name: login, match: { path: /login, methods: [POST] }, key: "ip:{ip}", policy: login }
+trustedProxies: [10.0.0.0/8]
+`
+
+function configOf(text: string, options: Partial<LoadOptions> = {}): Config {
+  const loaded = loadConfig({ text, env: {}, ...options })
+  if ('mistakes' in loaded) throw new Error(describeMistakes(loaded.mistakes, 'file'))
+  return loaded.config
+}
+
+function mistakesOf(options: LoadOptions): string {
+  const loaded = loadConfig(options)
+  return 'mistakes' in loaded ? describeMistakes(loaded.mistakes, 'file') : ''
+}
+
+describe('without a file', () => {
+  const config = configOf('')
+
+  it('everything has its default', () => {
+    expect(config).toStrictEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      store: { kind: 'memory', maxKeys: 1_000_000 },
+      adminToken: undefined,
+      callers: [],
+      keyPattern: undefined,
+      policies: BUILT_IN_POLICIES,
+      defaultPolicy: BUILT_IN_POLICIES.get('token_bucket'),
+      rules: [],
+      proxies: { trusted: [], header: 'x-forwarded-for', ipv6Prefix: 64 },
+      health: { statusWhenStoreIsDown: 200 },
+      log: { level: 'info' },
+      limits: {
+        maxHeaderBytes: 16_384,
+        headersTimeoutMs: 10_000,
+        requestTimeoutMs: 30_000,
+        keepAliveTimeoutMs: 72_000,
+        stopTimeoutMs: 10_000,
+      },
+    })
+  })
+
+  it('there is a policy for each algorithm', () => {
+    const numbers = [...config.policies.values()].map((policy) => JSON.parse(JSON.stringify(policy)))
+    const common = { onStoreFailure: 'open', instances: 1 }
+    expect(numbers).toStrictEqual([
+      { name: 'token_bucket', algorithm: 'token-bucket', capacity: 100, refillRate: 10, ...common },
+      { name: 'leaky_bucket', algorithm: 'leaky-bucket', capacity: 100, leakRate: 10, ...common },
+      { name: 'sliding_window', algorithm: 'sliding-window-log', limit: 100, window: 60_000, ...common },
+      {
+        name: 'sliding_window_counter',
+        algorithm: 'sliding-window-counter',
+        limit: 100,
+        window: 60_000,
+        ...common,
+      },
+      { name: 'fixed_window', algorithm: 'fixed-window', limit: 100, window: 60_000, ...common },
+    ])
+  })
+
+  it('nothing can be changed afterwards', () => {
+    const { store, callers, rules, health, log, limits } = config
+    for (const part of [config, store, callers, rules, health, log, limits]) {
+      expect(Object.isFrozen(part)).toBe(true)
+    }
+  })
+})
+
+describe('the example', () => {
+  const config = configOf(EXAMPLE)
+
+  it('is on Redis, with the options of the store', () => {
+    expect(config.store).toStrictEqual({
+      kind: 'redis',
+      url: 'redis://localhost:6379',
+      scheme: 'redis',
+      options: { prefix: 'rate_limiter', maxBatch: 64, connectTimeoutMs: 1000 },
+      deadlineMs: 50,
+      rememberRefusalsMs: 1000,
+    })
+  })
+
+  it('has its policies after the built-in ones', () => {
+    expect([...config.policies.keys()].slice(5)).toStrictEqual(['per-user', 'everybody', 'login'])
+    expect(config.defaultPolicy).toBe(config.policies.get('per-user'))
+    expect(config.policies.get('login')).toMatchObject({
+      limit: 5,
+      window: 900_000,
+      onStoreFailure: 'closed',
+    })
+  })
+
+  it('has rules that match and name their keys', () => {
+    const headers: Record<string, string> = { 'x-user-id': '7' }
+    const request = {
+      method: 'POST',
+      path: '/login',
+      query: '',
+      ip: '192.0.2.1',
+      header: (name: string) => headers[name],
+    }
+    const limits = config.rules.map((rule) => [
+      rule.matches(request),
+      rule.key.resolve(request),
+      rule.policy.name,
+    ])
+    expect(limits).toStrictEqual([
+      [true, 'all', 'everybody'],
+      [true, 'user:7', 'per-user'],
+      [true, 'ip:192.0.2.1', 'login'],
+    ])
+    expect(config.rules[2]?.matches({ ...request, method: 'GET' })).toBe(false)
+  })
+
+  it('has policies that count', () => {
+    const store = new MemoryStore()
+    const requests = config.rules.map(({ policy }) => ({ policy, key: 'k', cost: 1 }))
+    for (let i = 0; i < 5; i++) expect(store.take(requests).allowed).toBe(true)
+    expect(store.take(requests).decisions.map(({ allowed }) => allowed)).toStrictEqual([true, true, false])
+  })
+})
+
+describe('a built-in policy', () => {
+  it('can have other numbers, and keeps the ones that are left out', () => {
+    const { policies } = configOf(`
+policies:
+  token_bucket: { capacity: 500 }
+  fixed_window: { algorithm: fixed-window, window: 1h, onStoreFailure: local, instances: 3 }
+`)
+    expect(policies.get('token_bucket')).toMatchObject({
+      capacity: 500,
+      refillRate: 10,
+      name: 'token_bucket',
+    })
+    expect(policies.get('fixed_window')).toMatchObject({ limit: 100, window: 3_600_000, instances: 3 })
+    expect(policies.get('leaky_bucket')).toBe(BUILT_IN_POLICIES.get('leaky_bucket'))
+    expect(policies.size).toBe(5)
+  })
+
+  it('is the default with its own numbers', () => {
+    expect(configOf('policies: { token_bucket: { capacity: 5 } }').defaultPolicy.limit).toBe(5)
+  })
+})
+
+describe('every option', () => {
+  it('arrives where it is used', () => {
+    const config = configOf(`
+host: 0.0.0.0
+port: 0
+adminToken: admin-token
+callers:
+  - { name: shop, token: shop-token, keyPrefix: "shop:", policies: [token_bucket] }
+  - { name: till, token: till-token }
+keyPattern: user:\\d+
+forwardedHeader: forwarded
+ipv6Prefix: 56
+trustedProxies: [10.0.0.0/8, "::1"]
+health: { statusWhenStoreIsDown: 503 }
+log: { level: debug }
+limits: { maxHeaderBytes: 8192, headersTimeout: 1s, requestTimeout: 2000, keepAliveTimeout: 5s, stopTimeout: 0 }
+`)
+    expect(config).toMatchObject({
+      host: '0.0.0.0',
+      port: 0,
+      adminToken: 'admin-token',
+      callers: [
+        { name: 'shop', token: 'shop-token', keyPrefix: 'shop:', policies: new Set(['token_bucket']) },
+        { name: 'till', token: 'till-token', keyPrefix: undefined, policies: undefined },
+      ],
+      proxies: { header: 'forwarded', ipv6Prefix: 56 },
+      health: { statusWhenStoreIsDown: 503 },
+      log: { level: 'debug' },
+      limits: {
+        maxHeaderBytes: 8192,
+        headersTimeoutMs: 1000,
+        requestTimeoutMs: 2000,
+        keepAliveTimeoutMs: 5000,
+        stopTimeoutMs: 0,
+      },
+    })
+    expect(config.proxies.trusted).toHaveLength(2)
+  })
+
+  it('of the memory store arrives there', () => {
+    expect(configOf('store: { maxKeys: 10 }').store).toStrictEqual({ kind: 'memory', maxKeys: 10 })
+  })
+
+  it('of the Redis store arrives there', () => {
+    const { store } = configOf(`
+store:
+  url: redis+cluster://a,b
+  username: ann
+  password: secret
+  tls: { ca: CA, cert: CERT, key: KEY, serverName: redis.example }
+  prefix: shop
+  maxBatch: 16
+  deadline: 20ms
+  connectTimeout: 2s
+  rememberRefusals: 0
+`)
+    expect(store).toStrictEqual({
+      kind: 'redis',
+      url: 'redis+cluster://a,b',
+      scheme: 'redis+cluster',
+      options: {
+        prefix: 'shop',
+        maxBatch: 16,
+        connectTimeoutMs: 2000,
+        username: 'ann',
+        password: 'secret',
+        tls: { ca: 'CA', cert: 'CERT', key: 'KEY', servername: 'redis.example' },
+      },
+      deadlineMs: 20,
+      rememberRefusalsMs: 0,
+    })
+    expect(configOf('store: { url: redis+cluster://a, tls: true }').store).toMatchObject({
+      options: { tls: {} },
+    })
+    expect(configOf('store: { url: redis://a, tls: false }').store).not.toHaveProperty('options.tls')
+  })
+})
+
+describe('a key pattern', () => {
+  it.each([
+    ['user:\\d+', 'user:12', true],
+    ['user:\\d+', 'xuser:12', false],
+    ['user:\\d+', 'user:12x', false],
+    ['user:\\d+', 'user:12\n', false],
+    ['^user:\\d+$', 'user:12', true],
+    ['a|b', 'ab', false],
+    ['a|b', 'b', true],
+    ['\\p{L}+', '名前', true],
+  ])('%s and the whole of %j: %s', (pattern, key, matches) => {
+    expect(configOf(`keyPattern: '${pattern}'`).keyPattern?.test(key)).toBe(matches)
+  })
+})
+
+describe('the environment', () => {
+  const text = 'host: a\nport: 1\nstore: { url: redis://a, prefix: p }\nadminToken: in-file'
+  const env = {
+    TIDEGATE_HOST: 'b',
+    TIDEGATE_PORT: '2',
+    TIDEGATE_STORE: 'rediss://b',
+    TIDEGATE_ADMIN_TOKEN: 'in-environment',
+  }
+
+  it('counts more than the file', () => {
+    expect(configOf(text, { env })).toMatchObject({
+      host: 'b',
+      port: 2,
+      store: { url: 'rediss://b', scheme: 'rediss', options: { prefix: 'p' } },
+      adminToken: 'in-environment',
+    })
+    expect(configOf(text, { env: { TIDEGATE_STORE: 'memory' } }).store.kind).toBe('memory')
+  })
+
+  it('counts less than the command line', () => {
+    const flags = { host: 'c', port: '3', store: 'memory' }
+    expect(configOf(text, { env, flags })).toMatchObject({ host: 'c', port: 3, store: { kind: 'memory' } })
+  })
+
+  it('does not count where it is empty', () => {
+    const empty = { TIDEGATE_HOST: '', TIDEGATE_PORT: '', TIDEGATE_STORE: '', TIDEGATE_ADMIN_TOKEN: '' }
+    expect(configOf(text, { env: empty })).toMatchObject({ host: 'a', port: 1, adminToken: 'in-file' })
+  })
+
+  it('is told of its own mistakes, and of those in the file too', () => {
+    const wrong = {
+      TIDEGATE_PORT: '80a',
+      TIDEGATE_STORE: 'redis://ann:hunter2/x@h',
+      TIDEGATE_ADMIN_TOKEN: 'hunter2 hunter2',
+    }
+    const told = mistakesOf({ text: 'prot: 5', env: wrong })
+    expect(told.split('\n')).toStrictEqual([
+      'TIDEGATE_PORT: must be a whole number from 0 to 65,535, got "80a"',
+      expect.stringMatching(/^TIDEGATE_STORE: "redis:\/\/…@h" is no Redis address/),
+      'TIDEGATE_ADMIN_TOKEN: must be visible ASCII characters without spaces',
+      'file:1:1  prot: is not known here; did you mean "port"?',
+    ])
+    expect(mistakesOf({ text: '', env: {}, flags: { port: '-1', host: '', store: 'redi://a' } })).toMatch(
+      /^--host: must not be empty\n--port: must be .*\n--store: "redi:\/\/a" is no Redis address/,
+    )
+  })
+
+  it('must not give a caller the admin token', () => {
+    const callers = 'callers: [{ name: shop, token: one-token }]'
+    expect(mistakesOf({ text: callers, env: { TIDEGATE_ADMIN_TOKEN: 'one-token' } })).toBe(
+      'file:1:32  callers[0].token: is the admin token; give the caller its own',
+    )
+  })
+})
+
+describe('a file on disk', () => {
+  let folder = ''
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tidegate-load-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('is read', () => {
+    const file = join(folder, 'tidegate.yaml')
+    writeFileSync(file, '\ufeffport: 9000\n')
+    expect(loadConfig({ file, env: {} })).toMatchObject({ config: { port: 9000 } })
+  })
+
+  it('that is not there is named', () => {
+    expect(mistakesOf({ file: '/nowhere/tidegate.yaml', env: {} })).toBe(
+      '/nowhere/tidegate.yaml: there is no such file',
+    )
+  })
+
+  it('that is a folder is told from a file', () => {
+    mkdirSync(join(folder, 'x.yaml'))
+    expect(mistakesOf({ file: join(folder, 'x.yaml'), env: {} })).toMatch(/is a folder; name the file in it$/)
+  })
+
+  it('that is not UTF-8 is refused', () => {
+    const file = join(folder, 'utf-16.yaml')
+    writeFileSync(file, Buffer.from('\ufeffport: 9000', 'utf16le'))
+    expect(mistakesOf({ file, env: {} })).toMatch(/is not text in UTF-8; save it as UTF-8$/)
+  })
+})

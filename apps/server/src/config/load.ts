@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { type Config, readConfig } from './config.js'
+import { readDocument } from './document.js'
+import type { Mistake } from './mistakes.js'
+import { type Flags, readOverrides } from './overrides.js'
+import { valueSchema } from './schema.js'
+import { checkShape } from './shape.js'
+import type { Environment } from './variables.js'
+
+export interface LoadOptions {
+  /** The file to read. Default: none, so that all is as by default. */
+  readonly file?: string | undefined
+  /** What is in the file, if it has been read already. */
+  readonly text?: string | undefined
+  /** For variables in the file, and for `TIDEGATE_…`. Usually `process.env`. */
+  readonly env: Environment
+  /** What was given on the command line. Default: nothing. */
+  readonly flags?: Flags | undefined
+}
+
+export type Loaded = { readonly config: Config } | { readonly mistakes: readonly Mistake[] }
+
+/** The configuration as a whole, or everything that is wrong with it. */
+export function loadConfig({ file, text, env, flags = {} }: LoadOptions): Loaded {
+  const { overrides, mistakes } = readOverrides(env, flags)
+  const source = text ?? (file === undefined ? '' : readText(file))
+  if (typeof source !== 'string') return { mistakes: [source, ...mistakes] }
+  const document = readDocument(source, valueSchema, env)
+  if (document.value === undefined) return { mistakes: [...mistakes, ...document.mistakes()] }
+  if (document.at(['gateway']) !== undefined) {
+    document.wrong(['gateway'], 'this version has no gateway yet; remove it', 'key')
+  }
+  checkShape(document)
+  const config = readConfig(document, overrides)
+  mistakes.push(...document.mistakes())
+  return mistakes.length > 0 ? { mistakes } : { config }
+}
+
+function readText(file: string): string | Mistake {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    return { path: file, message: WHY[code ?? ''] ?? `cannot be read: ${message}` }
+  }
+}
+
+const WHY: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'is a folder; name the file in it',
+  EACCES: 'may not be read by this user',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not text in UTF-8; save it as UTF-8',
+}

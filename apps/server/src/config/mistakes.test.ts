@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { describeMistakes, pathText } from './mistakes.js'
+
+describe('a mistake', () => {
+  it.each([
+    [[], ''],
+    [['port'], 'port'],
+    [['policies', 'per-user', 'limit'], 'policies.per-user.limit'],
+    [['rules', 0, 'match', 'methods', 1], 'rules[0].match.methods[1]'],
+    [['policies', 'a b'], 'policies["a b"]'],
+    [['policies', 'a.b', 'limit'], 'policies["a.b"].limit'],
+    [['\u001b[31m'], '["\\u001b[31m"]'],
+    [['\u009b31m\u2028'], '["\\u009b31m\\u2028"]'],
+    [['x'.repeat(1000)], `["${'x'.repeat(57)}…"]`],
+  ])('at %j is called %s', (path, text) => {
+    expect(pathText(path)).toBe(text)
+  })
+
+  it('is one line, with where it is if it is in the file', () => {
+    const mistakes = [
+      { path: 'TIDEGATE_PORT', message: 'must be a number' },
+      { line: 7, column: 5, path: 'port', message: 'must be a number' },
+      { line: 9, column: 1, path: '', message: 'a tab cannot indent' },
+    ]
+    expect(describeMistakes(mistakes, 'tidegate.yaml')).toBe(
+      'TIDEGATE_PORT: must be a number\ntidegate.yaml:7:5  port: must be a number\ntidegate.yaml:9:1  a tab cannot indent',
+    )
+  })
+})

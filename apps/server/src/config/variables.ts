@@ -1,0 +1,53 @@
+import type { JsonSchema } from './json-schema.js'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What became of a text with variables in it, and what came from the environment. */
+export type Replaced = { text: string; values: readonly string[] } | { problem: string }
+
+/**
+ * `${NAME}` and `${NAME:-fallback}` in a value become what the environment says; `$${` writes `${`. As in a shell,
+ * the fallback also stands in for a variable that is empty. What comes out is not looked at again: the
+ * environment cannot bring in more variables, nor anything else that YAML would understand.
+ */
+export function replaceVariables(written: string, env: Environment): Replaced {
+  let text = ''
+  const values: string[] = []
+  let at = 0
+  while (at < written.length) {
+    const start = written.indexOf('${', at)
+    if (start < 0) break
+    if (start > at && written[start - 1] === '$') {
+      text += `${written.slice(at, start - 1)}\${`
+      at = start + 2
+      continue
+    }
+    const end = written.indexOf('}', start)
+    const inside = written.slice(start + 2, end < 0 ? undefined : end)
+    const match = /^([A-Za-z_]\w*)(?::-([\s\S]*))?$/.exec(inside)
+    if (end < 0 || !match || inside.includes('${')) return { problem: HOW_TO_WRITE }
+    const [, name = '', fallback] = match
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
+    if (value === undefined && fallback === undefined) {
+      const problem = `the environment variable ${name} is not set; set it, or write \${${name}:-fallback}`
+      return { problem }
+    }
+    text += written.slice(at, start) + (value || (fallback ?? ''))
+    values.push(value ?? '')
+    at = end + 1
+  }
+  return { text: text + written.slice(at), values }
+}
+
+const HOW_TO_WRITE =
+  '"${" begins a variable: write ${NAME} or ${NAME:-fallback}, or $${ for the characters themselves'
+
+/** Text from the environment as the kind of value that is due: text stays text wherever text is all that may stand. */
+export function asDue(text: string, schema: JsonSchema | undefined): string | number | boolean {
+  const types = [schema?.type ?? 'string'].flat()
+  if ((types.includes('integer') || types.includes('number')) && /^-?\d{1,15}(\.\d{1,6})?$/.test(text)) {
+    return Number(text)
+  }
+  if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}

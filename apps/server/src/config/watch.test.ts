@@ -1,0 +1,153 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Watch, type WatchOptions, watchConfig } from './watch.js'
+
+// These are about what a real file system says and when, so they wait for it: there is no clock to hand in.
+
+let folder = ''
+let file = ''
+let open: Watch[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidegate-watch-'))
+  file = join(folder, 'tidegate.yaml')
+  writeFileSync(file, 'port: 1\n')
+})
+afterEach(() => {
+  for (const watch of open) watch.close()
+  open = []
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** A watch, and a way to wait for its next call. */
+function watched(options: WatchOptions, path = file) {
+  let calls = 0
+  let wake = () => {}
+  const watch = watchConfig(
+    path,
+    () => {
+      calls++
+      wake()
+    },
+    options,
+  )
+  open.push(watch)
+  return {
+    calls: () => calls,
+    close: () => watch.close(),
+    async next(): Promise<void> {
+      const before = calls
+      const deadline = Date.now() + 10_000
+      while (calls === before) {
+        if (Date.now() > deadline) throw new Error('nothing was noticed')
+        await Promise.race([new Promise<void>((resolve) => (wake = resolve)), wait(100)])
+      }
+    },
+  }
+}
+
+/** Events alone, and looking alone. */
+const EVENTS = { debounceMs: 20, pollMs: 3_600_000 }
+const POLL = { debounceMs: 1, pollMs: 20 }
+
+describe('a change is noticed', () => {
+  it('when the file is written in place', async () => {
+    const watch = watched(EVENTS)
+    const next = watch.next()
+    writeFileSync(file, 'port: 2\n')
+    await next
+    expect(watch.calls()).toBe(1)
+  })
+
+  it('when another file takes its place, again and again', async () => {
+    const watch = watched(EVENTS)
+    for (const port of [2, 3]) {
+      const next = watch.next()
+      writeFileSync(join(folder, '.swap'), `port: ${port}\n`)
+      renameSync(join(folder, '.swap'), file)
+      await next
+    }
+    expect(watch.calls()).toBe(2)
+  })
+
+  it('when a link to its folder is swapped, as Kubernetes does', async () => {
+    const mounted = join(folder, 'mounted')
+    for (const [version, port] of [
+      ['..1', 1],
+      ['..2', 2],
+    ] as const) {
+      mkdirSync(join(mounted, version), { recursive: true })
+      writeFileSync(join(mounted, version, 'tidegate.yaml'), `port: ${port}\n`)
+    }
+    symlinkSync('..1', join(mounted, '..data'))
+    symlinkSync('..data/tidegate.yaml', join(mounted, 'tidegate.yaml'))
+    const watch = watched(EVENTS, join(mounted, 'tidegate.yaml'))
+    const next = watch.next()
+    symlinkSync('..2', join(mounted, '..data_tmp'))
+    renameSync(join(mounted, '..data_tmp'), join(mounted, '..data'))
+    await next
+    expect(watch.calls()).toBe(1)
+  })
+
+  it('by looking, where the system says nothing: a link to a file elsewhere', async () => {
+    const elsewhere = join(folder, 'elsewhere')
+    const here = join(folder, 'here')
+    mkdirSync(elsewhere)
+    mkdirSync(here)
+    writeFileSync(join(elsewhere, 'real.yaml'), 'port: 1\n')
+    symlinkSync(join(elsewhere, 'real.yaml'), join(here, 'tidegate.yaml'))
+    const watch = watched(POLL, join(here, 'tidegate.yaml'))
+    const next = watch.next()
+    writeFileSync(join(elsewhere, 'real.yaml'), 'port: 2\n')
+    await next
+    expect(watch.calls()).toBe(1)
+  })
+
+  it('when a file that was gone comes back, also with its folder', async () => {
+    const watch = watched(POLL)
+    rmSync(folder, { recursive: true })
+    await wait(100)
+    expect(watch.calls()).toBe(0)
+    const next = watch.next()
+    mkdirSync(folder)
+    writeFileSync(file, 'port: 2\n')
+    await next
+    expect(watch.calls()).toBe(1)
+  })
+
+  it('once, when it comes in many small pieces', async () => {
+    const watch = watched({ debounceMs: 200, pollMs: 3_600_000 })
+    const next = watch.next()
+    for (let i = 0; i < 10; i++) {
+      writeFileSync(file, `port: ${i + 2}\n`)
+      await wait(10)
+    }
+    await next
+    await wait(300)
+    expect(watch.calls()).toBe(1)
+  })
+})
+
+describe('nothing is noticed', () => {
+  it('when a file beside it changes, or its times, or it is written as it was', async () => {
+    const watch = watched(POLL)
+    writeFileSync(join(folder, 'other.yaml'), 'x')
+    utimesSync(file, new Date(0), new Date(0))
+    writeFileSync(file, 'port: 1\n')
+    await wait(300)
+    expect(watch.calls()).toBe(0)
+  })
+
+  it('after it is closed, not even what is on its way', async () => {
+    const watch = watched({ debounceMs: 50, pollMs: 20 })
+    writeFileSync(file, 'port: 2\n')
+    await wait(10)
+    watch.close()
+    writeFileSync(file, 'port: 3\n')
+    await wait(300)
+    expect(watch.calls()).toBe(0)
+  })
+})

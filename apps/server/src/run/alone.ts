@@ -1,0 +1,25 @@
+import { watchConfig } from '../config/watch.js'
+import { createLog } from '../log/log.js'
+import { announce } from './announce.js'
+import { reload } from './reload.js'
+import { serve } from './serve.js'
+import { obeySignals } from './signals.js'
+import type { RunningServer, StartOptions } from './start-options.js'
+
+/** Serves with this process alone. */
+export async function startAlone({ config, load, file }: StartOptions): Promise<RunningServer> {
+  const log = createLog(config.log.level)
+  const { url, service, close } = await serve({ config, log })
+  const again = () => reload(service, load, file, log)
+  const watch = file === undefined ? undefined : watchConfig(file, again)
+  const ignoreSignals = obeySignals({ stop: close, reload: again }, log)
+  announce(url, config, 1, log)
+  return {
+    url,
+    async close() {
+      ignoreSignals()
+      watch?.close()
+      await close()
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import cluster, { type Worker } from 'node:cluster'
+import { AggregatorRegistry } from 'prom-client'
+import { watchConfig } from '../config/watch.js'
+import { createLog } from '../log/log.js'
+import { announce } from './announce.js'
+import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
+import { obeySignals } from './signals.js'
+import type { RunningServer, StartOptions } from './start-options.js'
+
+/** How soon one that has ended is started again: soon, and ever later if they keep ending. */
+const FIRST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 10_000
+/** One that has lived for as long was well. */
+const WELL_AFTER_MS = 30_000
+/** Beyond the time in which a worker ends what is in flight. */
+const KILL_AFTER_MS = 5000
+
+/** Serves with several processes, each running this same program; this one looks after them. */
+export async function startPrimary({ config, file, workers }: StartOptions): Promise<RunningServer> {
+  const log = createLog(config.log.level)
+  let isServing = false
+  let isStopping = false
+  let endings = 0
+
+  /** Starts one, and another whenever it ends. */
+  function keep(number: number): Worker {
+    const startedMs = performance.now()
+    const worker = cluster.fork({ TIDEGATE_WORKER: String(number) })
+    worker.once('exit', (code, signal) => {
+      if (isStopping || !isServing) return
+      endings = performance.now() - startedMs > WELL_AFTER_MS ? 0 : endings + 1
+      const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** endings)
+      log.error({ worker: number, code, signal, waitMs }, 'A worker has ended; another is started')
+      setTimeout(() => {
+        if (!isStopping) keep(number)
+      }, waitMs)
+    })
+    return worker
+  }
+
+  async function close(): Promise<void> {
+    isStopping = true
+    const ended = running().map(ending)
+    for (const worker of running()) tell(worker, { tidegate: 'stop' })
+    const late = setTimeout(() => {
+      for (const worker of running()) worker.process.kill('SIGKILL')
+    }, config.limits.stopTimeoutMs + KILL_AFTER_MS)
+    await Promise.all(ended)
+    clearTimeout(late)
+  }
+
+  answerForAll()
+  // What is said to a worker that has only just begun does not arrive.
+  cluster.on('message', (worker, message: ToPrimary) => {
+    if (isStopping && isOurs(message) && message.tidegate === 'ready') tell(worker, { tidegate: 'stop' })
+  })
+  try {
+    // The first by itself: what keeps one from starting keeps all, and need not be said by each.
+    const url = await ready(keep(1))
+    await Promise.all(Array.from({ length: workers - 1 }, (_, i) => ready(keep(i + 2))))
+    isServing = true
+    const reload = () => {
+      for (const [i, worker] of running().entries()) tell(worker, { tidegate: 'reload', isQuiet: i > 0 })
+    }
+    const watch = file === undefined ? undefined : watchConfig(file, reload)
+    const ignoreSignals = obeySignals({ stop: close, reload }, log)
+    announce(url, config, workers, log)
+    return {
+      url,
+      async close() {
+        ignoreSignals()
+        watch?.close()
+        await close()
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Adds up what all of them count, for whichever is asked. */
+function answerForAll(): void {
+  const registry = new AggregatorRegistry()
+  cluster.on('message', (worker, message: ToPrimary) => {
+    if (!isOurs(message) || message.tidegate !== 'metrics') return
+    const { id } = message
+    registry.clusterMetrics().then(
+      (text) => tell(worker, { tidegate: 'metrics', id, text }),
+      () => tell(worker, { tidegate: 'metrics', id, text: undefined }),
+    )
+  })
+}
+
+/** Where a worker serves, once it does. One that cannot has said why itself. */
+function ready(worker: Worker): Promise<string> {
+  return new Promise((resolve, reject) => {
+    worker.on('message', (message: ToPrimary) => {
+      if (isOurs(message) && message.tidegate === 'ready') resolve(message.url)
+    })
+    worker.once('exit', () => reject(new Error('a worker has ended before it served.')))
+  })
+}
+
+function ending(worker: Worker): Promise<unknown> {
+  return new Promise((resolve) => worker.once('exit', resolve))
+}
+
+function running(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+}
+
+function tell(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message)
+}

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { expositionAt, valueIn } from '../../test/metrics.js'
+import { configFile, type ServerProcess, startProcess } from '../../test/process.js'
+import { until } from '../../test/redis-server.js'
+import { ask, CHECK } from '../../test/service.js'
+
+const policy = (limit: number) =>
+  `policies: { mine: { algorithm: fixed-window, limit: ${limit}, window: 1d } }\n`
+
+describe('a file that changes', () => {
+  let file: ReturnType<typeof configFile>
+  let server: ServerProcess
+  beforeEach(async () => {
+    file = configFile(policy(10))
+    server = await startProcess(['-c', file.path])
+  })
+  afterEach(async () => {
+    await server?.stop()
+    file.remove()
+  })
+
+  const check = async () => (await ask(`${server.url}${CHECK}?policy=mine&key=k`)).body
+  const reloads = async (result: string) =>
+    valueIn(await expositionAt(server.url), 'rate_limiter_config_reloads_total', { result })
+  const says = (text: string) => server.logged().filter(({ msg }) => String(msg).includes(text))
+
+  it('is in force without a restart, and what was counted stays', async () => {
+    expect(await check()).toMatchObject({ limit: 10, remaining: 9 })
+    file.write(`${policy(20)}adminToken: new-token\nrules: [{ name: all, key: all, policy: mine }]\n`)
+    await until('the new limit', async () => (await check()).limit === 20)
+    expect((await check()).remaining).toBeLessThan(19)
+    expect((await ask(`${server.url}/api/v1/admin/policies`)).status).toBe(401)
+    expect(await reloads('ok')).toBe(1)
+    expect(says('in force anew')).toHaveLength(1)
+    expect(says('Restart')).toHaveLength(0)
+  })
+
+  it('with mistakes changes nothing, counts, and is logged once with what is wrong', async () => {
+    file.write(policy(20).replace('limit', 'limits'))
+    await until('the failure to be counted', async () => (await reloads('failed')) === 1)
+    for (let i = 0; i < 5; i++) expect((await check()).limit).toBe(10)
+    const lines = says('has mistakes')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatchObject({ level: 'error' })
+    expect(String(lines[0]?.mistakes)).toMatch(/tidegate\.yaml:1:\d+ .*limits/)
+    expect(await reloads('ok')).toBe(0)
+    file.write(policy(30))
+    await until('the file that is right again', async () => (await check()).limit === 30)
+  })
+
+  it('in what is read at the start only says so, and the rest is in force', async () => {
+    file.write(`${policy(20)}port: 1\nstore: redis://localhost:1\n`)
+    await until('the new limit', async () => (await check()).limit === 20)
+    expect(await check()).not.toHaveProperty('degraded')
+    const [line] = says('Restart')
+    expect(line).toMatchObject({ level: 'warn', msg: expect.stringContaining('store') })
+  })
+
+  it('takes the series of a policy that is gone with it', async () => {
+    await check()
+    file.write(policy(10).replace('mine', 'other'))
+    const policies = async () => {
+      const { samples } = await expositionAt(server.url)
+      const found = samples.filter(({ name }) => name === 'rate_limiter_policy_requests_total')
+      return new Set(found.map(({ labels }) => labels.policy))
+    }
+    await until('the new policy', async () => (await policies()).has('other'))
+    expect(await policies()).not.toContain('mine')
+    expect((await ask(`${server.url}${CHECK}?policy=mine&key=k`)).status).toBe(404)
+  })
+
+  it('is read again on SIGHUP too', async () => {
+    server.process.kill('SIGHUP')
+    await until('it to be read', async () => (await reloads('ok')) === 1)
+    expect((await check()).limit).toBe(10)
+  })
+})

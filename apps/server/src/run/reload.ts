@@ -1,0 +1,40 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.js'
+import type { Loaded } from '../config/load.js'
+import { describeMistakes } from '../config/mistakes.js'
+import { inForceOf } from '../in-force.js'
+import type { Service } from '../service.js'
+
+/** What is read once, at the start. */
+const NEEDS_RESTART = ['host', 'port', 'store', 'limits'] as const satisfies (keyof Config)[]
+
+/**
+ * Reads the configuration again and puts it in force: a request sees the old one or the new one. One with mistakes changes
+ * nothing.
+ */
+export function reload(service: Service, load: () => Loaded, file: string | undefined, log: Logger): void {
+  const loaded = load()
+  if ('mistakes' in loaded) {
+    service.metrics.countReload('failed')
+    const mistakes = describeMistakes(loaded.mistakes, file ?? '').split('\n')
+    log.error({ mistakes }, 'The configuration has mistakes; the one before stays in force')
+    return
+  }
+  const { config: before } = service.inForce
+  const { config } = loaded
+  service.inForce = inForceOf(config, service.metrics)
+  service.log.level = config.log.level
+  service.metrics.countReload('ok')
+  log.info(
+    { policies: config.policies.size, rules: config.rules.length },
+    'The configuration is in force anew',
+  )
+  const changed = NEEDS_RESTART.filter(
+    (name) => JSON.stringify(config[name]) !== JSON.stringify(before[name]),
+  )
+  if (changed.length > 0) {
+    log.warn(
+      `Restart the service for what has changed of ${changed.join(', ')}: it is read at the start only`,
+    )
+  }
+}

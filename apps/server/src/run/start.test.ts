@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { configFile, type ServerProcess, startProcess } from '../../test/process.js'
+import { ask, CHECK } from '../../test/service.js'
+
+describe('tidegate start', () => {
+  let server: ServerProcess | undefined
+  afterEach(async () => {
+    await server?.stop()
+    server = undefined
+  })
+
+  it('with nothing at all serves from memory on this machine, and says where to look', async () => {
+    server = await startProcess([])
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    const [serving, open] = server.logged()
+    expect(serving).toMatchObject({
+      level: 'info',
+      store: 'memory',
+      docs: `${server.url}/docs`,
+      metrics: `${server.url}/metrics`,
+    })
+    const example = /^curl -i '(.*)'$/.exec(String(serving?.try))?.[1]
+    expect((await ask(example!)).body).toMatchObject({ allowed: true, key: 'user:123', remaining: 99 })
+    expect(open).toMatchObject({ level: 'info', msg: expect.stringContaining('No admin token is set') })
+    expect(server.logged()).toHaveLength(2)
+  })
+
+  it('writes no line per request', async () => {
+    server = await startProcess([])
+    for (const path of ['/', '/nothing', CHECK, `${CHECK}?permits=x`, '/healthz'])
+      await ask(server.url + path)
+    expect(server.logged()).toHaveLength(2)
+  })
+
+  it.each([
+    ['nobody is kept from anything', '', {}, 'warn', 'may check any key'],
+    ['there is an admin token', '', { TIDEGATE_ADMIN_TOKEN: 'x' }, undefined, ''],
+    ['there are callers', 'callers: [{ name: a, token: b }]', {}, 'info', 'No admin token is set'],
+  ])('on every address, where %s', async (_title, yaml, env, level, says) => {
+    const file = configFile(yaml)
+    try {
+      server = await startProcess(['--host', '0.0.0.0', '-c', file.path], env as Record<string, string>)
+      const [serving, line] = server.logged()
+      expect(serving?.msg).toMatch(/serves on http:\/\/127\.0\.0\.1:\d+/)
+      expect(line?.level).toBe(level)
+      if (line !== undefined) expect(line.msg).toContain(says)
+      expect((await ask(`${server.url}/healthz`)).status).toBe(200)
+    } finally {
+      file.remove()
+    }
+  })
+
+  it('takes the store, the host and the admin token from the environment', async () => {
+    server = await startProcess([], {
+      TIDEGATE_HOST: 'localhost',
+      TIDEGATE_STORE: 'memory',
+      TIDEGATE_ADMIN_TOKEN: 'from-the-environment',
+    })
+    expect((await ask(`${server.url}/api/v1/admin/policies`)).status).toBe(401)
+    const headers = { authorization: 'Bearer from-the-environment' }
+    expect((await ask(`${server.url}/api/v1/admin/policies`, { headers })).status).toBe(200)
+    expect(JSON.stringify(server.logged())).not.toContain('from-the-environment')
+  })
+})

@@ -1,0 +1,109 @@
+import { Agent, get } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expositionAt, seriesIn, valueIn } from '../../test/metrics.js'
+import { childrenOf, configFile, type ServerProcess, startProcess } from '../../test/process.js'
+import { type RedisServer, startRedis, until } from '../../test/redis-server.js'
+import { redisStore } from '../../test/service.js'
+
+describe('several workers on one Redis', () => {
+  let redis: RedisServer
+  let file: ReturnType<typeof configFile>
+  let server: ServerProcess
+  const fileWith = (limit: number) =>
+    `store: ${redisStore(redis)}\npolicies: { mine: { algorithm: fixed-window, limit: ${limit}, window: 1d } }\n`
+  beforeAll(async () => {
+    redis = await startRedis()
+    file = configFile(fileWith(50))
+    server = await startProcess(['-c', file.path, '--workers', '2'])
+  })
+  afterAll(async () => {
+    const workers = server === undefined ? [] : childrenOf(server.process)
+    await server?.stop()
+    // They end when nobody looks after them any more.
+    await until('the workers to end', () => workers.every((pid) => !isAlive(pid)))
+    file?.remove()
+    await redis?.stop()
+  })
+
+  /** On a connection of its own, so that the workers take turns. */
+  const check = (key: string) =>
+    new Promise<{ status: number | undefined; body: { limit: number } }>((resolve, reject) => {
+      const agent = new Agent({ keepAlive: false })
+      get(`${server.url}/api/v1/rate-limit/check?policy=mine&key=${key}`, { agent }, (response) => {
+        let text = ''
+        response.on('data', (data) => {
+          text += data
+        })
+        response.on('end', () => resolve({ status: response.statusCode, body: JSON.parse(text) }))
+      }).on('error', reject)
+    })
+
+  it('say once where they serve, and how many they are', () => {
+    const lines = server.logged().filter(({ msg }) => String(msg).includes('serves on'))
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatchObject({ workers: 2, store: 'redis' })
+    expect(childrenOf(server.process)).toHaveLength(2)
+  })
+
+  it('share one limit exactly, and one port', async () => {
+    const answers = await Promise.all(Array.from({ length: 120 }, () => check('shared')))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(70)
+  })
+
+  it('answer for all of them whoever is asked for metrics', async () => {
+    const expositions = [
+      await expositionAt(server.url),
+      await expositionAt(server.url),
+      await expositionAt(server.url),
+    ]
+    for (const exposition of expositions) {
+      const count = (allowed: string) =>
+        valueIn(exposition, 'rate_limiter_policy_requests_total', { policy: 'mine', allowed })
+      expect([count('true'), count('false')]).toStrictEqual([50, 70])
+      expect(valueIn(exposition, 'rate_limiter_store_up')).toBe(1)
+      expect(new Set(seriesIn(exposition)).size).toBe(seriesIn(exposition).length)
+    }
+  })
+
+  it('all take up a changed file, and one of them says so', async () => {
+    file.write(fileWith(60))
+    await until('the new limit everywhere', async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => check('reload')))
+      return answers.every(({ body }) => body.limit === 60)
+    })
+    const lines = server.logged().filter(({ msg }) => String(msg).includes('in force anew'))
+    expect(lines).toHaveLength(1)
+    const exposition = await expositionAt(server.url)
+    expect(valueIn(exposition, 'rate_limiter_config_reloads_total', { result: 'ok' })).toBe(1)
+  })
+
+  it('replace one that dies', async () => {
+    const [victim, other] = childrenOf(server.process)
+    process.kill(victim!, 'SIGKILL')
+    await until('another worker', () => {
+      const now = childrenOf(server.process)
+      return now.length === 2 && !now.includes(victim!) && now.includes(other!)
+    })
+    const line = server.logged().find(({ msg }) => String(msg).includes('A worker has ended'))
+    expect(line).toMatchObject({ level: 'error', signal: 'SIGKILL', worker: expect.any(Number) })
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => check(`again-${i}`)))
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+  })
+
+  it('stop together, and end with 0', async () => {
+    const workers = childrenOf(server.process)
+    server.process.kill('SIGTERM')
+    expect(await server.ended).toStrictEqual({ code: 0, signal: null })
+    expect(workers.some(isAlive)).toBe(false)
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

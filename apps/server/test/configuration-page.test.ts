@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { BUILT_IN } from '../src/config/built-in.js'
+import { loadConfig } from '../src/config/load.js'
+import { describeMistakes } from '../src/config/mistakes.js'
+import { valueSchema } from '../src/config/schema.js'
+import { optionsOf } from './options-of.js'
+
+const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
+
+const builtIns = Object.keys(BUILT_IN)
+/** What a built-in policy has inside is what every policy has. */
+const options = optionsOf(valueSchema).filter(
+  ({ path }) => !builtIns.some((name) => path.startsWith(`policies.${name}.`)),
+)
+
+/** The tables of options: what stands in code in the first column, and the last column. */
+const rows = new Map(
+  [...page.matchAll(/^\| `([^`]+)` \|.*\| ([^|]*) ?\|$/gm)]
+    .map((match) => [match[1]!, match[2]!.trim()] as const)
+    .filter(([name]) => !name.startsWith('TIDEGATE_')),
+)
+
+const examples = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) => ({
+  line: page.slice(0, match.index).split('\n').length,
+  text: match[1]!,
+}))
+
+/** Every variable that stands in an example, set to something that fits everywhere. */
+const env = Object.fromEntries(
+  [...page.matchAll(/\$\{([A-Z_]+)\}/g)].map((match) => [match[1]!, `the-${match[1]}`]),
+)
+
+describe('docs/configuration.md', () => {
+  const plain = options.filter(({ path }) => !builtIns.some((name) => path === `policies.${name}`))
+  it.each(plain)('has $path in a table, with its default', ({ path, schema }) => {
+    const shown = rows.get(path)
+    expect(shown).toBeDefined()
+    const { default: fallback } = schema
+    if (fallback === undefined) expect(shown).not.toMatch(/^`/)
+    else expect(shown).toContain(`\`${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)}\``)
+  })
+
+  it('has no option that is not there', () => {
+    const known = options.map(({ path }) => path)
+    expect([...rows.keys()].filter((name) => !known.includes(name))).toStrictEqual([])
+  })
+
+  it.each(Object.entries(BUILT_IN))('has the numbers of %s', (name, { algorithm: _, ...numbers }) => {
+    const written = Object.entries(numbers).map(([field, value]) => `\`${field}: ${value}\``)
+    expect(rows.get(`policies.${name}`)).toBe(written.join(', '))
+  })
+
+  it.each(examples)('has an example in line $line that is right', ({ text }) => {
+    const loaded = loadConfig({ text, env })
+    expect('mistakes' in loaded ? describeMistakes(loaded.mistakes, 'example') : '').toBe('')
+  })
+
+  it('has an example of every option', () => {
+    const used = new Set(examples.flatMap(({ text }) => pathsOf(parse(text), '')))
+    expect(options.map(({ path }) => path).filter((path) => !used.has(path))).toStrictEqual([])
+  })
+})
+
+/** The options that a file uses, as they are called in tables. */
+function pathsOf(value: unknown, path: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => pathsOf(item, `${path}[]`))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inside]) => {
+    const known = path !== 'policies' || builtIns.includes(name)
+    const at = path === '' ? name : `${path}.${known ? name : '*'}`
+    return [at, ...pathsOf(inside, at)]
+  })
+}

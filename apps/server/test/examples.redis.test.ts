@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { configFile, type ServerProcess, startProcess } from './process.js'
+import { type RunningProgram, root, startProgram } from './program.js'
+import { type RedisServer, startRedis } from './redis-server.js'
+import { redisStore } from './service.js'
+
+const example = (path: string) => join(root, 'examples', path)
+
+let redis: RedisServer
+let service: ServerProcess
+let file: ReturnType<typeof configFile>
+beforeAll(async () => {
+  redis = await startRedis()
+  // As it is, but on this Redis, and patient: a busy machine is no outage.
+  const yaml = readFileSync(example('service/tidegate.yaml'), 'utf8')
+  file = configFile(yaml.replace(/^store: redis:.*$/m, `store: ${redisStore(redis)}`))
+  service = await startProcess(['--config', file.path])
+})
+afterAll(async () => {
+  await service?.stop()
+  file?.remove()
+  await redis?.stop()
+})
+
+interface Result {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
+  return new Promise((resolve) => {
+    const { PATH = '' } = process.env
+    const options = { env: { PATH, TIDEGATE_URL: service.url, ...env }, timeout: 30_000 }
+    execFile(command, [...args], options, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
+    })
+  })
+}
+
+const NOBODY = 'http://127.0.0.1:1'
+
+describe('examples/any-language/check.sh', () => {
+  const check = (args: string[], env?: Record<string, string>) =>
+    run('sh', [example('any-language/check.sh'), ...args], env)
+
+  it('lets through, and refuses with when to come back', async () => {
+    for (let i = 0; i < 5; i++) {
+      expect(await check(['shell job & more', 'login'])).toStrictEqual({ code: 0, out: 'allowed\n', err: '' })
+    }
+    const { code, out } = await check(['shell job & more', 'login'])
+    expect(code).toBe(1)
+    expect(out).toMatch(/^refused, try again in (900|8\d\d) seconds\n$/)
+    expect((await check(['shell job & more'])).code).toBe(0)
+  })
+
+  it('tells a wrong question from no answer', async () => {
+    const wrong = await check(['a', 'no-such-policy'])
+    expect(wrong.code).toBe(2)
+    expect(wrong.err).toContain('There is no policy')
+    expect((await check(['a'], { TIDEGATE_URL: NOBODY })).code).toBe(3)
+  })
+})
+
+describe('examples/any-language/tidegate.py', () => {
+  const python = (...args: string[]) =>
+    run('python3', [example('any-language/tidegate.py'), '--url', service.url, '--timeout', '10', ...args])
+
+  it('lets five through, and refuses two', async () => {
+    const { code, out } = await python('python:1', '--policy', 'login', '--times', '7')
+    const lines = out.trim().split('\n')
+    expect(lines.slice(0, 5)).toStrictEqual([4, 3, 2, 1, 0].map((left) => `allowed, ${left} left`))
+    expect(lines.slice(5).join('\n')).toMatch(/^(refused, try again in \d+ s\n?){2}$/)
+    expect(code).toBe(1)
+  })
+
+  it('waits as long as it is told to, and no longer than it has patience', async () => {
+    const bucket = ['python:2', '--policy', 'token_bucket', '--permits']
+    expect((await python(...bucket, '100')).code).toBe(0)
+    const patient = await python(...bucket, '20', '--wait', '60')
+    expect(patient).toMatchObject({ code: 0, err: '' })
+    expect(patient.out).toMatch(/^allowed/)
+    const impatient = await python(...bucket, '100', '--wait', '1')
+    expect(impatient.code).toBe(1)
+    expect(impatient.out).toMatch(/^refused, try again in \d+ s$/m)
+  })
+
+  it('lets through when nobody answers, and says of a wrong question why', async () => {
+    expect(await python('python:4', '--url', NOBODY)).toMatchObject({ code: 0, out: 'allowed, uncounted\n' })
+    const wrong = await python('python:5', '--permits', '0')
+    expect(wrong.code).toBe(1)
+    expect(wrong.err).toContain('permits')
+  })
+})
+
+describe('examples/service/forwarder.mjs', () => {
+  let upstream: Server
+  let forwarder: RunningProgram
+  const seen: IncomingMessage[] = []
+  beforeAll(async () => {
+    upstream = createServer((request, response) => {
+      seen.push(request)
+      request.resume().on('end', () => response.setHeader('x-from', 'upstream').end(`hello ${request.url}`))
+    })
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+    forwarder = await startForwarder(service.url)
+  })
+  afterAll(async () => {
+    await forwarder?.stop()
+    upstream?.close()
+  })
+
+  const startForwarder = (tidegate: string) => {
+    const to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
+    return startProgram({
+      command: process.execPath,
+      args: [example('service/forwarder.mjs'), to, '0'],
+      env: { TIDEGATE_URL: tidegate, PATIENCE_MS: '10000' },
+    })
+  }
+
+  it('passes on what is allowed, with what the client should know', async () => {
+    const response = await fetch(`${forwarder.url}/orders?a=b`, {
+      method: 'POST',
+      body: 'x'.repeat(100_000),
+      headers: { 'x-user-id': 'alice', te: 'trailers' },
+    })
+    expect(await response.text()).toBe('hello /orders?a=b')
+    expect(response.headers.get('x-from')).toBe('upstream')
+    expect(response.headers.get('ratelimit-policy')).toContain('"per-user";q=100;w=60')
+    const { method, headers } = seen.at(-1)!
+    expect(method).toBe('POST')
+    expect(headers['x-forwarded-for']).toBe('127.0.0.1')
+    expect(headers.te).toBeUndefined()
+  })
+
+  it('refuses by the rules of the file, and passes nothing on then', async () => {
+    const logIn = () => fetch(`${forwarder.url}//login/?next=/`, { method: 'POST' })
+    for (let i = 0; i < 5; i++) expect((await logIn()).status).toBe(200)
+    const passed = seen.length
+    const refused = await logIn()
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800)
+    expect(await refused.json()).toMatchObject({ error: 'rate_limit_exceeded' })
+    expect((await fetch(`${forwarder.url}/a%2fb`)).status).toBe(400)
+    expect(seen).toHaveLength(passed)
+  })
+
+  it('lets through when Tidegate does not answer', async () => {
+    const alone = await startForwarder(NOBODY)
+    try {
+      expect((await fetch(`${alone.url}/orders`)).status).toBe(200)
+      expect(alone.lines.join('\n')).toContain('Tidegate does not answer')
+    } finally {
+      expect(await alone.stop()).toBe(0)
+    }
+  })
+})

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { until } from './redis-server.js'
+
+const COMMAND = fileURLToPath(new URL('../bin/tidegate.mjs', import.meta.url))
+
+/** `tidegate start` as a process of its own. */
+export interface ServerProcess {
+  readonly url: string
+  readonly process: ChildProcess
+  /** The lines of its log so far. */
+  logged(): Record<string, unknown>[]
+  /** What it ended with, once it has. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  stop(): Promise<void>
+}
+
+export async function startProcess(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [COMMAND, 'start', '--port', '0', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, ...env },
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (data) => {
+    out += data
+  })
+  child.stderr.on('data', (data) => {
+    err += data
+  })
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+  const logged = () =>
+    out
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line))
+  const url = () => /serves on (http:\S+?)"/.exec(out)?.[1]
+  await until('the service to serve', () => {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${out}${err}`)
+    return url() !== undefined
+  })
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  return { url: url()!, process: child, logged, ended, stop }
+}
+
+/** The processes that a process has started. */
+export function childrenOf({ pid }: ChildProcess): number[] {
+  try {
+    const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    return list.trim().split(' ').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** A configuration file in a folder of its own. */
+export function configFile(yaml: string): { path: string; write(yaml: string): void; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-config-'))
+  const path = join(folder, 'tidegate.yaml')
+  const write = (text: string) => writeFileSync(path, text)
+  write(yaml)
+  return { path, write, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}

@@ -1,0 +1,58 @@
+import { pino } from 'pino'
+import { loadConfig } from '../src/config/load.js'
+import { type Serving, serve } from '../src/run/serve.js'
+
+/** A service in this process, on a free port, and what it has logged. */
+export interface TestService extends Serving {
+  readonly logged: Record<string, unknown>[]
+  /** Asks for a path, and reads the JSON that comes. */
+  get(path: string, init?: RequestInit): Promise<Reply>
+  /** Sends JSON. */
+  post(path: string, body: unknown, init?: RequestInit): Promise<Reply>
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever came
+  readonly body: any
+}
+
+export async function startService(yaml = '', port = 0): Promise<TestService> {
+  const loaded = loadConfig({ text: yaml, env: {}, flags: { port: String(port) } })
+  if ('mistakes' in loaded) throw new Error(JSON.stringify(loaded.mistakes))
+  const logged: Record<string, unknown>[] = []
+  const log = pino(
+    { level: 'debug', formatters: { level: (label) => ({ level: label }) } },
+    { write: (line: string) => void logged.push(JSON.parse(line)) },
+  )
+  const serving = await serve({ config: loaded.config, log })
+  const get = (path: string, init?: RequestInit) => ask(serving.url + path, init)
+  const post = (path: string, body: unknown, init: RequestInit = {}) => {
+    const headers = { 'content-type': 'application/json', ...init.headers }
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    return get(path, { method: 'POST', body: text, ...init, headers })
+  }
+  return { ...serving, logged, get, post }
+}
+
+export async function ask(url: string, init?: RequestInit): Promise<Reply> {
+  const response = await fetch(url, init)
+  const text = await response.text()
+  const isJson = /json/.test(response.headers.get('content-type') ?? '')
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson && text ? JSON.parse(text) : text,
+  }
+}
+
+/** A store for a file: patient, so that a busy machine is no outage. */
+export function redisStore({ url }: { readonly url: string }): string {
+  return `{ url: '${url}', deadline: 10s, connectTimeout: 10s }`
+}
+
+export const CHECK = '/api/v1/rate-limit/check'
+export const BATCH = '/api/v1/rate-limit/check/batch'
+export const REMAINING = '/api/v1/rate-limit/remaining'
+export const RESET = '/api/v1/rate-limit/reset'

@@ -1,0 +1,96 @@
+"""Asks Tidegate, with nothing but Python's standard library.
+
+    python3 tidegate.py user:123                   one check
+    python3 tidegate.py user:123 --times 7         several, one after another
+    python3 tidegate.py user:123 --wait 30         waits for up to 30 seconds to be allowed
+
+As a module: Tidegate("http://127.0.0.1:8080").check("user:123").allowed
+"""
+
+import argparse
+import http.client
+import json
+import random
+import sys
+import time
+from typing import NamedTuple, Optional
+from urllib.parse import urlsplit
+
+PATH = "/api/v1/rate-limit/check"
+
+
+class Decision(NamedTuple):
+    allowed: bool
+    retry_after: int
+    """Seconds; 0 if allowed."""
+    remaining: Optional[int]
+    """None if the store has not said."""
+    degraded: Optional[str]
+    """How it was answered without the store; "unreachable" if there was no answer at all."""
+
+
+class Tidegate:
+    """One connection to the service, kept open. Not for several threads at once."""
+
+    def __init__(self, url, token=None, timeout=0.5, fail_open=True):
+        parts = urlsplit(url)
+        connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = connect(parts.hostname, parts.port, timeout=timeout)
+        self._headers = {"Content-Type": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._fail_open = fail_open
+
+    def check(self, key, policy=None, permits=1):
+        """Decides, and counts. A refusal is an answer; only a question that can never be right raises."""
+        question = {"key": key, "permits": permits}
+        if policy is not None:
+            question["policy"] = policy
+        try:
+            self._connection.request("POST", PATH, json.dumps(question), self._headers)
+            response = self._connection.getresponse()
+            body = json.loads(response.read())
+        except (OSError, http.client.HTTPException, ValueError):
+            # It may have been counted, so it is not sent twice. The next one gets a new connection.
+            self._connection.close()
+            return Decision(self._fail_open, 0 if self._fail_open else 1, None, "unreachable")
+        if response.status in (200, 429):
+            return Decision(body["allowed"], body["retryAfterSeconds"] or 0, body["remaining"], body.get("degraded"))
+        if response.status == 503:
+            return Decision(False, int(response.headers.get("Retry-After", 1)), None, "closed")
+        raise ValueError(body.get("message", response.status))
+
+    def wait(self, key, patience, policy=None, permits=1):
+        """Asks until it is allowed, or would not be within `patience` seconds."""
+        deadline = time.monotonic() + patience
+        while True:
+            decision = self.check(key, policy, permits)
+            # On top of what was asked for, never below: not everybody should come back at the same moment.
+            pause = decision.retry_after * (1 + random.random() / 10)
+            if decision.allowed or time.monotonic() + pause > deadline:
+                return decision
+            time.sleep(pause)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Asks Tidegate whether something may pass.")
+    parser.add_argument("key")
+    parser.add_argument("--url", default="http://127.0.0.1:8080")
+    parser.add_argument("--policy")
+    parser.add_argument("--permits", type=int, default=1)
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--timeout", type=float, default=0.5, metavar="SECONDS")
+    parser.add_argument("--wait", type=float, default=0, metavar="SECONDS")
+    options = parser.parse_args()
+    tidegate = Tidegate(options.url, timeout=options.timeout)
+    for _ in range(options.times):
+        decision = tidegate.wait(options.key, options.wait, options.policy, options.permits)
+        if decision.allowed:
+            print(f"allowed, {decision.remaining} left" if decision.degraded is None else "allowed, uncounted")
+        else:
+            print(f"refused, try again in {decision.retry_after} s")
+    return 0 if decision.allowed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
