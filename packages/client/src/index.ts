@@ -1,0 +1,6 @@
+export { withBackoff } from './backoff.js'
+export type { BackoffOptions, BackoffWait } from './backoff-options.js'
+export { type CachedFetch, type CacheOptions, withCache } from './cache.js'
+export type { Fetch } from './fetch.js'
+export { createRemoteLimiter, type RemoteLimiter, type RemoteLimiterOptions } from './remote-limiter.js'
+export { createRemoteStore, type RemoteStoreOptions } from './remote-store.js'

@@ -1,0 +1,140 @@
+import {
+  createLimiter,
+  fixedWindow,
+  ManualClock,
+  MemoryStore,
+  type Policy,
+  tokenBucket,
+} from '@tidegate/core'
+import { rateLimitHeaders, type Standard } from '@tidegate/http'
+import { expect, it } from 'vitest'
+import { createVirtualTime } from '../test/virtual-time.js'
+import { withBackoff } from './backoff.js'
+import type { Fetch } from './fetch.js'
+
+const START = Date.parse('2030-01-01T10:00:00Z')
+
+/** A server that counts by this policy and says so in its headers. */
+function limitedBy(policy: Policy, now: () => number, standard: Standard) {
+  const clock = new ManualClock(START)
+  const limiter = createLimiter({ policy, store: new MemoryStore({ clock }) })
+  const answers: { atMs: number; status: number }[] = []
+  const fetch: Fetch = async () => {
+    clock.set(now())
+    const decision = limiter.check('client')
+    const status = decision.allowed ? 200 : 429
+    answers.push({ atMs: now() - START, status })
+    return new Response('', { status, headers: rateLimitHeaders([{ decision, policy }], [standard]) })
+  }
+  return { fetch, answers }
+}
+
+const policies = [
+  fixedWindow({ limit: 10, window: '10s', name: 'window' }),
+  tokenBucket({ capacity: 10, refillRate: 1, name: 'bucket' }),
+]
+
+for (const standard of ['legacy', 'draft-6', 'draft-7', 'draft-10'] as const) {
+  for (const policy of policies) {
+    it(`keeps one caller from ever being refused by a ${policy.algorithm} that tells by ${standard}`, async () => {
+      const time = createVirtualTime(START)
+      const { fetch, answers } = limitedBy(policy, time.now, standard)
+      const { now, wait } = time
+      const waits: number[] = []
+      const paced = withBackoff(fetch, {
+        pace: true,
+        now,
+        wait,
+        onWait: ({ reason, waitMs }) => {
+          expect(reason).toBe('pace')
+          waits.push(waitMs)
+        },
+      })
+      await time.run(
+        (async () => {
+          for (let i = 0; i < 60; i++) await paced('http://api.test/')
+        })(),
+      )
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(0)
+      // A burst first, then spread: nothing like all at once and then a long silence.
+      expect(answers[4]!.atMs).toBe(0)
+      expect(Math.max(...waits)).toBeLessThan(6000)
+      // 60 at one a second, after a burst of 10, cannot be done in less than 50; and pacing wastes little.
+      expect(answers.at(-1)!.atMs).toBeGreaterThan(40_000)
+      expect(answers.at(-1)!.atMs).toBeLessThan(75_000)
+    })
+  }
+}
+
+it('spreads many callers at once over the windows they need', async () => {
+  const time = createVirtualTime(START)
+  const policy = fixedWindow({ limit: 10, window: '10s', name: 'window' })
+  const { fetch, answers } = limitedBy(policy, time.now, 'draft-10')
+  const paced = withBackoff(fetch, { pace: true, now: time.now, wait: time.wait })
+  await time.run(paced('http://api.test/'))
+  const responses = await time.run(Promise.all(Array.from({ length: 49 }, () => paced('http://api.test/'))))
+  expect(responses.every(({ status }) => status === 200)).toBe(true)
+  const refusals = answers.filter(({ status }) => status === 429).length
+  console.log(`50 calls, 10 every 10 s, at once: ${refusals} refused, ${answers.at(-1)!.atMs} ms`)
+  expect(refusals).toBeLessThanOrEqual(5)
+})
+
+it('does nothing unless it is asked to', async () => {
+  const time = createVirtualTime(START)
+  const { fetch, answers } = limitedBy(policies[0]!, time.now, 'draft-10')
+  const patient = withBackoff(fetch, { now: time.now, wait: time.wait, maxAttempts: 1 })
+  for (let i = 0; i < 11; i++) await time.run(patient('http://api.test/'))
+  expect(answers.map(({ status }) => status)).toStrictEqual([...Array(10).fill(200), 429])
+  expect(time.now()).toBe(START)
+})
+
+it('holds the others back after a refusal that says how long', async () => {
+  const time = createVirtualTime(START)
+  const calledMs: number[] = []
+  const fetch: Fetch = async () => {
+    calledMs.push(time.now() - START)
+    return calledMs.length === 1
+      ? new Response('', { status: 429, headers: { 'retry-after': '5' } })
+      : new Response('')
+  }
+  const paced = withBackoff(fetch, { pace: true, now: time.now, wait: time.wait, maxAttempts: 1 })
+  await time.run(paced('http://api.test/a'))
+  await time.run(paced('http://other.test/'))
+  await time.run(paced('http://api.test/b'))
+  expect(calledMs[1]).toBe(0)
+  expect(calledMs[2]).toBeGreaterThanOrEqual(5000)
+})
+
+it('sends at once what would have to wait too long: the server tells it so itself', async () => {
+  const time = createVirtualTime(START)
+  const fetch: Fetch = async () => new Response('', { headers: { ratelimit: '"a";r=0;t=3600' } })
+  const paced = withBackoff(fetch, { pace: true, now: time.now, wait: time.wait })
+  for (let i = 0; i < 3; i++) await time.run(paced('http://api.test/'))
+  expect(time.now()).toBe(START)
+})
+
+it('does not wait for callers that have given up', async () => {
+  const time = createVirtualTime(START)
+  const { fetch } = limitedBy(policies[0]!, time.now, 'draft-10')
+  const paced = withBackoff(fetch, { pace: true, now: time.now, wait: time.wait })
+  for (let i = 0; i < 5; i++) await time.run(paced('http://api.test/'))
+  const controllers = Array.from({ length: 50 }, () => new AbortController())
+  const given = Promise.allSettled(controllers.map(({ signal }) => paced('http://api.test/', { signal })))
+  for (const controller of controllers) controller.abort(new Error('gone'))
+  const results = await given
+  expect(results.every(({ status }) => status === 'rejected')).toBe(true)
+  await time.run(paced('http://api.test/'))
+  expect(time.now()).toBe(START)
+})
+
+it('remembers a bounded number of origins', async () => {
+  const time = createVirtualTime(START)
+  const fetch: Fetch = async () => new Response('', { headers: { ratelimit: '"a";r=0;t=60' } })
+  const waits: string[] = []
+  const options = { now: time.now, wait: time.wait, onWait: ({ url }: { url: string }) => waits.push(url) }
+  const paced = withBackoff(fetch, { pace: true, ...options })
+  for (let i = 0; i <= 1000; i++) await paced(`http://host-${i}.test/`)
+  await time.run(paced('http://host-1000.test/'))
+  await time.run(paced('http://host-0.test/'))
+  expect(waits).toStrictEqual(['http://host-1000.test/'])
+})

@@ -1,0 +1,42 @@
+/** The same answer, whose body is handed over once all of it has been read, unless it is too long. */
+export function recorded(
+  response: Response,
+  maxBytes: number,
+  done: (body: Uint8Array<ArrayBuffer> | null) => void,
+): Response {
+  const { status, statusText, headers, body, url } = response
+  if (body === null) {
+    done(null)
+    return response
+  }
+  let chunks: Uint8Array[] = []
+  let bytes = 0
+  const recorder = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength
+      // A copy: the reader may do with its own what it likes.
+      if (bytes <= maxBytes) chunks.push(chunk.slice())
+      else chunks = []
+      controller.enqueue(chunk)
+    },
+    flush() {
+      if (bytes <= maxBytes) done(joined(chunks, bytes))
+    },
+  })
+  return at(url, new Response(body.pipeThrough(recorder), { status, statusText, headers }))
+}
+
+function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(bytes)
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return whole
+}
+
+/** A response that is made by hand has no URL. */
+export function at(url: string, response: Response): Response {
+  return Object.defineProperty(response, 'url', { value: url })
+}

@@ -1,0 +1,181 @@
+import {
+  assertKey,
+  assertOptions,
+  assertPolicy,
+  type Decision,
+  limitsOf,
+  type Store,
+  show,
+  type TakeRequest,
+  type TakeResult,
+  TidegateError,
+} from '@tidegate/core'
+import { createCallGate } from './call-gate.js'
+import { CHECK, checkOf, createCheckBatcher } from './check-batcher.js'
+import type { Fetch } from './fetch.js'
+import { numberOption } from './option-number.js'
+import { type Answer, createService, failed, parseToken, parseUrl } from './service.js'
+import { type Asked, closedBody, decisionOf, errorOf, isClosed, oneBody } from './service-answer.js'
+
+export interface RemoteStoreOptions {
+  /** Where the service is, such as `http://127.0.0.1:8080`. Required. */
+  url: string | URL
+  /** A caller's token, for check and peek. Default: none. */
+  token?: string
+  /** The admin token, for reset. Default: `token`. */
+  adminToken?: string
+  /** How long a check may take, in milliseconds: more than the service gives its own store. Default: 100. */
+  deadlineMs?: number
+  /** How long it may take until the service has answered for the first time. Default: 1000. */
+  connectTimeoutMs?: number
+  /** What calls the service; connections are its own. Default: `globalThis.fetch`. */
+  fetch?: Fetch
+}
+
+export const REMOTE_STORE_OPTIONS = [
+  'url',
+  'token',
+  'adminToken',
+  'deadlineMs',
+  'connectTimeoutMs',
+  'fetch',
+] as const satisfies (keyof RemoteStoreOptions)[]
+
+/**
+ * The service as a store: it decides by the policy in its own file that has the name of the one that is given
+ * here. What no service can do yet is a refund: it rejects with `REFUND_INVALID`.
+ */
+export function createRemoteStore(options: RemoteStoreOptions): Store {
+  assertOptions('createRemoteStore()', options, REMOTE_STORE_OPTIONS)
+  const { fetch, deadlineMs, connectTimeoutMs, ...where } = parse(options)
+  let hasAnswered = false
+  let isOpen = true
+  const patienceMs = () => (hasAnswered ? deadlineMs : Math.max(connectTimeoutMs, deadlineMs))
+  const ask = createService({
+    ...where,
+    fetch,
+    patienceMs,
+    onAnswer() {
+      hasAnswered = true
+    },
+  })
+  const batcher = createCheckBatcher({ ask, patienceMs, timeMs: Date.now })
+  const gate = createCallGate(MAX_CALLS, patienceMs)
+
+  function assertOpen(): void {
+    if (!isOpen) throw new TidegateError('STORE_FAILED', 'This store is closed; make a new one.')
+  }
+
+  return {
+    async check(request) {
+      assertOpen()
+      return batcher.check(assertAsked(request))
+    },
+
+    async take(requests) {
+      assertOpen()
+      const { limits, limitOfRequest } = limitsOf(requests)
+      for (const { key } of limits) assertKey(key)
+      const json = { checks: limits.map(checkOf), atomic: true }
+      const answer = await gate(() => ask({ method: 'POST', path: `${CHECK}/batch`, json }))
+      return takeOf(requests, limits, limitOfRequest, answer)
+    },
+
+    async peek(request) {
+      assertOpen()
+      const asked = assertAsked(request)
+      const { key, policy, cost } = asked
+      const query = { key, policy: policy.name, permits: String(cost) }
+      const answer = await gate(() => ask({ method: 'GET', path: '/api/v1/rate-limit/remaining', query }))
+      if (answer.status !== 200) throw errorOf(answer)
+      return decisionOf(oneBody(answer), asked, Date.now(), false)
+    },
+
+    async refund() {
+      assertOpen()
+      const message = 'The service cannot give back what a check took. Leave the refund out.'
+      throw new TidegateError('REFUND_INVALID', message)
+    },
+
+    async reset({ policy, key }) {
+      assertOpen()
+      assertPolicy(policy)
+      assertKey(key)
+      const query = { key, policy: policy.name }
+      const path = '/api/v1/rate-limit/reset'
+      const answer = await gate(() => ask({ method: 'DELETE', path, query, isAdmin: true }))
+      if (answer.status !== 200) throw errorOf(answer)
+    },
+
+    close() {
+      isOpen = false
+    },
+  }
+}
+
+export const DEADLINE_MS = 100
+
+/** Besides checks, which have their own. */
+const MAX_CALLS = 16
+
+/** The limit is the service's to hold: here it may be an old one. */
+function assertAsked(request: TakeRequest): Asked {
+  const { policy, key, cost } = request
+  assertPolicy(policy)
+  assertKey(key)
+  if (Number.isSafeInteger(cost) && cost >= 1) return request
+  const message = `The cost must be a whole number from 1 up, got ${show(cost)}.`
+  throw new TidegateError('COST_INVALID', message, { field: 'cost' })
+}
+
+function takeOf(
+  requests: readonly TakeRequest[],
+  limits: readonly Asked[],
+  limitOfRequest: readonly number[],
+  answer: Answer,
+): TakeResult {
+  const { status, body } = answer
+  const isRefused = isClosed(answer) || (status === 429 && 'results' in body)
+  if (status === 413)
+    throw new TidegateError('TAKE_INVALID', 'The take is too long for the service; split it.')
+  if (status !== 200 && !isRefused) throw errorOf(answer)
+  const results = isClosed(answer) ? limits.map((asked) => closedBody(answer, asked)) : body.results
+  if (!Array.isArray(results) || results.length !== limits.length) throw failed('its answer is no take')
+  const nowMs = Date.now()
+  const decisions = results.map((result, i) => {
+    return isUnasked(result) ? undefined : decisionOf(result, limits[i]!, nowMs, !isRefused)
+  })
+  const known = decisions.filter((decision) => decision !== undefined)
+  return {
+    allowed: !isRefused,
+    decisions: requests.map(({ cost }, i) => withCost(decisions[limitOfRequest[i]!], cost)),
+    retryAfterMs: isRefused ? Math.max(0, ...known.map((decision) => decision.retryAfterMs)) : 0,
+    delayMs: isRefused ? 0 : Math.max(0, ...known.map((decision) => decision.delayMs)),
+  }
+}
+
+/** A limit that was not looked at, because another had refused: it has no numbers, and no reason for that. */
+function isUnasked(result: { remaining?: unknown; degraded?: unknown }): boolean {
+  return result?.remaining === undefined && result?.degraded === undefined
+}
+
+function withCost(decision: Decision | undefined, cost: number): Decision | undefined {
+  return decision && { ...decision, cost }
+}
+
+function parse(options: RemoteStoreOptions) {
+  const { fetch = globalThis.fetch } = options
+  const ms = { from: 1, to: 60_000, isWhole: true }
+  if (typeof fetch !== 'function') {
+    const message = `fetch must be a function like the global one, got ${show(fetch)}.`
+    throw new TidegateError('OPTION_INVALID', message, { field: 'fetch' })
+  }
+  return {
+    url: parseUrl(options.url),
+    token: parseToken('token', options.token),
+    adminToken: parseToken('adminToken', options.adminToken),
+    deadlineMs: numberOption('deadlineMs', options.deadlineMs, { ...ms, otherwise: DEADLINE_MS }),
+    connectTimeoutMs: numberOption('connectTimeoutMs', options.connectTimeoutMs, { ...ms, otherwise: 1000 }),
+    fetch,
+  }
+}

@@ -1,0 +1,15 @@
+import type { Fetch } from '../src/fetch.js'
+
+/** The real fetch, and what it was called with: the last part of the path, and the body. */
+export function notedFetch(): { fetch: Fetch; calls: { path: string; body: unknown }[] } {
+  const calls: { path: string; body: unknown }[] = []
+  return {
+    calls,
+    fetch: (input, init) => {
+      const { pathname } = new URL(String(input))
+      const body = typeof init?.body === 'string' ? JSON.parse(init.body) : undefined
+      calls.push({ path: pathname.replace('/api/v1/rate-limit/', ''), body })
+      return fetch(input, init)
+    },
+  }
+}

@@ -1,0 +1,18 @@
+import { assertCost, type MaybePromise, type Policy, show, TidegateError } from '@tidegate/core'
+
+/** What a request takes: the same for all, or by the request. */
+export type CostOption<Request> = number | ((request: Request) => MaybePromise<number>)
+
+/** A cost that can never be right is refused now, if it and the policy are known. */
+export function parseCost<Request>(
+  cost: CostOption<Request>,
+  policy: Policy | undefined,
+): (request: Request) => MaybePromise<number> {
+  if (typeof cost === 'function') return cost
+  if (policy !== undefined) assertCost(policy, cost)
+  else if (!Number.isInteger(cost) || cost < 1) {
+    const message = `cost must be a whole number from 1 up, or a function of the request, got ${show(cost)}.`
+    throw new TidegateError('COST_INVALID', message, { field: 'cost' })
+  }
+  return () => cost
+}

@@ -1,0 +1,49 @@
+import { type Decision, type MaybePromise, type Policy, show, TidegateError } from '@tidegate/core'
+import { type CostOption, parseCost } from './cost.js'
+import type { Counted, Counting } from './counted.js'
+import type { KeyResolver } from './resolvers.js'
+import { when } from './when.js'
+
+/** What is needed of a limiter: one of `createLimiter` has it, and one that asks a service. */
+export interface AnyLimiter {
+  /** Its policy, or only the name where the numbers are known elsewhere. */
+  readonly policy?: Policy | string | undefined
+  readonly store?: object | undefined
+  check(key: string, cost?: number): MaybePromise<Decision>
+  refund?(key: string, decision: Decision): MaybePromise<number>
+}
+
+export function countByLimiter<Request>(
+  limiter: AnyLimiter,
+  key: KeyResolver<Request>,
+  cost: CostOption<Request>,
+  keyUndefined: () => void,
+): Counting<Request> {
+  if (typeof limiter !== 'object' || limiter === null || typeof limiter.check !== 'function') {
+    const message = `limiter must be made by createLimiter(), got ${show(limiter)}.`
+    throw new TidegateError('OPTION_INVALID', message, { field: 'limiter' })
+  }
+  const policy = typeof limiter.policy === 'object' ? limiter.policy : undefined
+  const costOf = parseCost(cost, policy)
+
+  function counted(key: string, decision: Decision): Counted {
+    const { allowed, delayMs } = decision
+    return { allowed, limits: [{ key, decision, policy }], delayMs }
+  }
+
+  return {
+    by: limiter.store ?? limiter,
+    policies: policy === undefined ? [] : [policy],
+    count: (request, facts) =>
+      when(key.resolve(facts, request), (found) => {
+        if (found === undefined) return keyUndefined() as undefined
+        return when(costOf(request), (units) =>
+          when(limiter.check(found, units), (decision) => counted(found, decision)),
+        )
+      }),
+    refund:
+      typeof limiter.refund === 'function'
+        ? ({ limits: [limit] }) => limiter.refund?.(limit!.key, limit!.decision)
+        : undefined,
+  }
+}

@@ -1,0 +1,52 @@
+import type { WhoIs } from './rate-limit.js'
+import type { RequestFacts } from './request.js'
+import { targetOf } from './target.js'
+
+/** What is known of a `Request`; where it came from is not in it, and is asked for. */
+export function fetchFacts(
+  request: Request,
+  whoIs: WhoIs,
+  peer: () => string | undefined,
+  route?: () => string | undefined,
+): RequestFacts {
+  const header = (name: string) => request.headers.get(name) ?? undefined
+  return {
+    method: request.method,
+    get path() {
+      return targetOf(request.url).path
+    },
+    get query() {
+      return targetOf(request.url).query
+    },
+    get ip() {
+      return whoIs(peer(), header)
+    },
+    get route() {
+      return route?.()
+    },
+    header,
+  }
+}
+
+/**
+ * The address of the connection, from what runtimes hand over beside a request: Deno an object with
+ * `remoteAddr`, Bun its server, Hono on Node the message. Undefined on those that tell nobody.
+ */
+export function peerOf(request: Request, rest: readonly unknown[]): string | undefined {
+  for (const beside of rest as readonly (Beside | null | undefined)[]) {
+    const address =
+      beside?.remoteAddr?.hostname ??
+      beside?.incoming?.socket?.remoteAddress ??
+      beside?.requestIP?.(request)?.address ??
+      beside?.server?.requestIP?.(request)?.address
+    if (typeof address === 'string') return address
+  }
+  return undefined
+}
+
+interface Beside {
+  remoteAddr?: { hostname?: unknown }
+  incoming?: { socket?: { remoteAddress?: unknown } }
+  requestIP?(request: Request): { address?: unknown } | null
+  server?: { requestIP?(request: Request): { address?: unknown } | null }
+}

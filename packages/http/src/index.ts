@@ -1,0 +1,28 @@
+export { type Address, type Cidr, contains, formatAddress, parseAddress, parseCidr } from './address.js'
+export {
+  type Answer,
+  type AnswerFormat,
+  type AnswerOptions,
+  prefersProblem,
+  refusal,
+  unavailable,
+} from './answers.js'
+export {
+  assertStandards,
+  draft6Headers,
+  draft7Headers,
+  draft8Headers,
+  draft10Headers,
+  type LimitShown,
+  legacyHeaders,
+  rateLimitHeaders,
+  retryAfterSeconds,
+  STANDARDS,
+  type Standard,
+} from './headers.js'
+export { type CanonicalTarget, canonicalPath } from './path.js'
+export { clientAddress, clientIp, defineProxies, type Proxies, type ProxiesOptions } from './proxies.js'
+export type { RequestFacts } from './request.js'
+export { defineRule, limitsFor, type Rule, type RuleInput, type RuleLimit } from './rules.js'
+export { sha256Hex } from './sha256.js'
+export { parseExpression, parseTemplate, type Template } from './template.js'

@@ -1,0 +1,36 @@
+import { sha256Hex } from './sha256.js'
+
+/** The longest client key, in bytes of UTF-8: the rule of `assertKey` in @tidegate/core. */
+const MAX_KEY_BYTES = 256
+
+/**
+ * Any text as a client key: itself if it can be one, else `sha256:` and its hash. What clients send is never
+ * an error here, and never shared: two texts are two keys. A text that looks like such a hash is hashed too,
+ * or it could be chosen to be somebody else's key.
+ */
+export function asKey(text: string): string {
+  return isKey(text) && !HASHED.test(text) ? text : `sha256:${sha256Hex(text)}`
+}
+
+const HASHED = /^sha256:[\da-f]{64}$/
+
+function isKey(text: string): boolean {
+  const { length } = text
+  if (length === 0 || length > MAX_KEY_BYTES) return false
+  let bytes = length
+  for (let i = 0; i < length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0)) return false
+    if (unit < 0x80) continue
+    if (unit < 0x800) bytes += 1
+    else if (unit < 0xd800 || unit > 0xdfff) bytes += 2
+    else {
+      const next = unit < 0xdc00 ? text.charCodeAt(i + 1) : Number.NaN
+      if (!(next >= 0xdc00 && next <= 0xdfff)) return false
+      // Four bytes for two units.
+      bytes += 2
+      i++
+    }
+  }
+  return bytes <= MAX_KEY_BYTES
+}

@@ -1,0 +1,62 @@
+import type { IncomingMessage } from 'node:http'
+import type { Reader, WhoIs } from './rate-limit.js'
+import type { RequestFacts } from './request.js'
+import { targetOf } from './target.js'
+
+/** Where a framework on Node keeps what we ask for. */
+export interface NodeSource<Request> {
+  message(request: Request): IncomingMessage
+  /** The target of the request, before any framework has cut something off. */
+  url(request: Request): string
+  route(request: Request): string | undefined
+}
+
+export function nodeReader<Request>(source: NodeSource<Request>): Reader<Request> {
+  return {
+    facts: (request, whoIs) => new NodeFacts(source, request, whoIs),
+    identity: source.message,
+  }
+}
+
+/** A class, because each fact is read when it is asked for, and most requests are asked for one. */
+class NodeFacts<Request> implements RequestFacts {
+  private readonly source: NodeSource<Request>
+  private readonly request: Request
+  private readonly whoIs: WhoIs
+  private readonly message: IncomingMessage
+  private knownIp: string | undefined
+
+  constructor(source: NodeSource<Request>, request: Request, whoIs: WhoIs) {
+    this.source = source
+    this.request = request
+    this.whoIs = whoIs
+    this.message = source.message(request)
+    this.knownIp = undefined
+  }
+
+  get method(): string {
+    return this.message.method ?? 'GET'
+  }
+
+  get path(): string {
+    return targetOf(this.source.url(this.request)).path
+  }
+
+  get query(): string {
+    return targetOf(this.source.url(this.request)).query
+  }
+
+  get route(): string | undefined {
+    return this.source.route(this.request)
+  }
+
+  get ip(): string | undefined {
+    this.knownIp ??= this.whoIs(this.message.socket.remoteAddress, (name) => this.header(name))
+    return this.knownIp
+  }
+
+  header(name: string): string | undefined {
+    const value = this.message.headers[name]
+    return typeof value === 'object' ? value.join(', ') : value
+  }
+}

@@ -1,0 +1,70 @@
+import type { ServerResponse } from 'node:http'
+import type { RateLimit, Refusal, Ruling } from './rate-limit.js'
+import { isPromise } from './when.js'
+
+/** How a framework on Node with callbacks goes on. */
+export interface NodeWay<Request> {
+  response: ServerResponse
+  /** Goes on with the request, or with what went wrong. */
+  next: (error?: unknown) => void
+  /** Refuses the request. Default: our answer is sent. */
+  refuse?: ((refusal: Refusal<Request>) => unknown) | undefined
+}
+
+/** Decides, and carries out what was decided. */
+export function limit<Request>(
+  { decide }: RateLimit<Request>,
+  request: Request,
+  way: NodeWay<Request>,
+): void {
+  let ruling: ReturnType<typeof decide>
+  try {
+    ruling = decide(request)
+  } catch (error) {
+    way.next(error)
+    return
+  }
+  if (isPromise(ruling)) ruling.then((ruling) => carryOut(ruling, way), way.next)
+  else carryOut(ruling, way)
+}
+
+function carryOut<Request>(ruling: Ruling<Request>, { response, next, refuse }: NodeWay<Request>): void {
+  const { refusal, headers, holdMs, atEnd } = ruling
+  try {
+    for (const name in headers) response.setHeader(name, headers[name]!)
+    if (refusal !== undefined) {
+      const refused = refuse === undefined ? send(refusal, response) : refuse(refusal)
+      if (isPromise(refused)) refused.catch(next)
+      return
+    }
+  } catch (error) {
+    next(error)
+    return
+  }
+  if (atEnd !== undefined) whenSent(response, atEnd)
+  if (holdMs > 0) hold(holdMs, response, next)
+  else next()
+}
+
+/** Does what is to be done at the end, if the whole answer goes out. */
+export function whenSent(response: ServerResponse, atEnd: NonNullable<Ruling<never>['atEnd']>): void {
+  response.once('finish', () => atEnd(response.statusCode)?.())
+}
+
+/** Goes on after so long. If the client hangs up before, never: nobody is there to be answered. */
+export function hold(ms: number, response: ServerResponse, next: () => void): void {
+  if (response.destroyed) return
+  const timer = setTimeout(() => {
+    response.off('close', letGo)
+    next()
+  }, ms)
+  const letGo = () => clearTimeout(timer)
+  response.once('close', letGo)
+}
+
+function send(refusal: Refusal<unknown>, response: ServerResponse): void {
+  const { contentType, body } = refusal.answer()
+  response.statusCode = refusal.status
+  response.setHeader('Content-Type', contentType)
+  response.end(typeof body === 'string' ? body : JSON.stringify(body))
+}

@@ -1,0 +1,174 @@
+import type { MaybePromise } from '@tidegate/core'
+import { prefersProblem, refusal, unavailable } from './answers.js'
+import type { Counted } from './counted.js'
+import { defineCounting } from './counting.js'
+import { longestWait, rateLimitHeaders, shown } from './headers.js'
+import { NO_MISTAKES, watchMistakes } from './mistakes.js'
+import { clientIp, defineProxies } from './proxies.js'
+import {
+  assertFits,
+  assertRateLimitOptions,
+  LONGEST_HOLD_MS,
+  type RateLimitEvent,
+  type RateLimitOptions,
+} from './rate-limit-options.js'
+import type { RequestFacts } from './request.js'
+import { isPromise, when } from './when.js'
+
+/*
+ * All that a middleware does, but for how its framework is spoken to:
+ *
+ *   skip? -> who is asking -> what it takes -> the limits decide -> headers -> pass, hold, or answer
+ *
+ * Without a promise where the store, and the user's functions, need none.
+ */
+
+/** How a framework's request is read. */
+export interface Reader<Request> {
+  /** `rest` is what came with the request. */
+  facts(request: Request, whoIs: WhoIs, rest: readonly unknown[]): RequestFacts
+  /** What is the same object for every middleware that sees this request. */
+  identity(request: Request): object
+}
+
+/** The client's address, from that of the connection and the headers. */
+export type WhoIs = (
+  peer: string | undefined,
+  header: (name: string) => string | undefined,
+) => string | undefined
+
+export interface RateLimit<Request> {
+  /** What to do with this request. Throws, or rejects, what the user's own functions do. */
+  decide(request: Request, ...rest: readonly unknown[]): MaybePromise<Ruling<Request>>
+}
+
+/** What to do with one request. */
+export interface Ruling<Request> {
+  /** Undefined if the request may pass. */
+  readonly refusal: Refusal<Request> | undefined
+  /** To be set whatever is answered. */
+  readonly headers: Readonly<Record<string, string>>
+  /** How long to hold it before it passes. */
+  readonly holdMs: number
+  /**
+   * Asked with the status of the answer, it says what to do when all of it is sent; undefined for nothing. Undefined
+   * itself if nobody wants to know.
+   */
+  readonly atEnd: ((status: number) => (() => void) | undefined) | undefined
+}
+
+export interface Refusal<Request> {
+  readonly event: RateLimitEvent<Request>
+  readonly status: number
+  /** Our answer; made when it is asked for. */
+  answer(): { readonly contentType: string; readonly body: string | object }
+}
+
+/** What a framework adds. */
+export interface Addition<Request> {
+  reader: Reader<Request>
+  /** How users know the middleware, for messages: `rateLimit()`. */
+  name: string
+  /** The options that only this framework has. */
+  options: readonly string[]
+  /** Whether it is made by us at the first request, and not by users. Default: false. */
+  isMadeLate?: boolean
+}
+
+export function defineRateLimit<Request>(
+  options: RateLimitOptions<Request>,
+  { reader, name, options: more, isMadeLate = false }: Addition<Request>,
+): RateLimit<Request> {
+  assertRateLimitOptions(name, options, more)
+  const { skip, enforce = true, onDecision, onDenied, queue = false, refundWhen } = options
+  const { standards = ['legacy', 'draft-10'], format = 'accept', status = 429, body } = options
+  const proxies = defineProxies(options.proxies)
+  const counting = defineCounting(options, () => mistakes.keyUndefined())
+  const mistakes = options.warnings === false ? NO_MISTAKES : watchMistakes(name, counting.by, isMadeLate)
+  assertFits(options, counting.policies, counting.refund !== undefined)
+  const isAnyTrusted = proxies.trusted.length > 0
+
+  function whoIs(peer: string | undefined, header: (name: string) => string | undefined): string | undefined {
+    if (!isAnyTrusted) mistakes.forwardedUntrusted(header)
+    return clientIp(proxies, peer, header)
+  }
+
+  function count(request: Request, rest: readonly unknown[]): MaybePromise<Ruling<Request>> {
+    const facts = reader.facts(request, whoIs, rest)
+    return when(counting.count(request, facts), (counted) =>
+      counted === undefined ? UNCOUNTED : rule(request, facts, counted),
+    )
+  }
+
+  function rule(request: Request, facts: RequestFacts, counted: Counted): Ruling<Request> {
+    const { allowed, limits, delayMs } = counted
+    mistakes.counted(reader.identity(request), limits)
+    const isUnavailable = !allowed && limits.some(({ decision }) => decision.degraded === 'closed')
+    const event: RateLimitEvent<Request> = {
+      request,
+      allowed,
+      decision: shown(limits).decision,
+      limits,
+      status: isUnavailable ? 503 : status,
+    }
+    onDecision?.(event)
+    if (!allowed) onDenied?.(event)
+
+    const headers = rateLimitHeaders(limits, standards)
+    if (!enforce) {
+      headers['X-RateLimit-Dry-Run'] = allowed ? 'allowed' : 'denied'
+      // It is not refused: nobody is to wait.
+      delete headers['Retry-After']
+    } else if (!allowed) {
+      headers['Cache-Control'] = 'no-store'
+      const answer = () => answerOf(event, facts, isUnavailable)
+      return { refusal: { event, status: event.status, answer }, headers, holdMs: 0, atEnd: undefined }
+    }
+    return {
+      refusal: undefined,
+      headers,
+      holdMs: queue && enforce ? Math.min(Math.ceil(delayMs), LONGEST_HOLD_MS) : 0,
+      atEnd: refundWhen === undefined || !allowed ? undefined : (status) => refundOf(counted, status),
+    }
+  }
+
+  function answerOf(event: RateLimitEvent<Request>, facts: RequestFacts, isUnavailable: boolean) {
+    const own = typeof body === 'function' ? body(event) : isUnavailable ? undefined : body
+    if (typeof own === 'string') return { contentType: 'text/plain; charset=utf-8', body: own }
+    if (own !== undefined) return { contentType: 'application/json', body: own }
+    const asked =
+      format === 'accept' ? (prefersProblem(facts.header('accept')) ? 'problem' : 'plain') : format
+    const asAnswer = { format: asked, instance: facts.path }
+    if (isUnavailable) {
+      return unavailable({ ...asAnswer, retryAfterSeconds: longestWait(event.limits) })
+    }
+    const answer = refusal(event.limits, asAnswer)
+    return asked === 'plain' ? answer : { ...answer, body: { ...answer.body, status } }
+  }
+
+  /** Giving back, if an answer of this status is a reason to. */
+  function refundOf(counted: Counted, status: number): (() => void) | undefined {
+    if (!refundWhen!(status)) return undefined
+    return () => {
+      const refund = counting.refund!(counted)
+      // The answer is sent; who was charged too much gets it back with time.
+      if (isPromise(refund)) refund.catch(() => {})
+    }
+  }
+
+  return {
+    decide(request, ...rest) {
+      mistakes.called()
+      if (skip === undefined) return count(request, rest)
+      return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, rest)))
+    },
+  }
+}
+
+/** For a request that nothing counts. */
+const UNCOUNTED = Object.freeze({
+  refusal: undefined,
+  headers: Object.freeze({}),
+  holdMs: 0,
+  atEnd: undefined,
+})

@@ -1,0 +1,21 @@
+/**
+ * What rules and key templates may know of a request. Whoever has a request of a framework makes one of
+ * these.
+ */
+export interface RequestFacts {
+  /** As it was sent: `GET`. */
+  readonly method: string
+  /** The canonical path: see `canonicalPath`. */
+  readonly path: string
+  /** As it was sent, without the `?`; empty if there is none. */
+  readonly query: string
+  /**
+   * A header by its name in lower case. Several lines of one name are joined by `', '`, those of `cookie` by
+   * `'; '`.
+   */
+  header(name: string): string | undefined
+  /** The client's address as one text for all its spellings: see `clientIp`. */
+  readonly ip?: string | undefined
+  /** The framework's name for what was asked for, such as `/users/:id`. */
+  readonly route?: string | undefined
+}

@@ -1,0 +1,130 @@
+import { type MaybePromise, show, TidegateError } from '@tidegate/core'
+import { asKey } from './key.js'
+import type { RequestFacts } from './request.js'
+import { parseTemplate } from './template.js'
+import { isPromise, when } from './when.js'
+
+/*
+ * Ready-made answers to "who is asking". Each writes its own kind before the value, so that whatever two of
+ * them find, they never find the same key: a user named 192.0.2.1 is not the client at that address.
+ */
+
+/** Finds the key of a request; undefined if the request has none. */
+export interface KeyResolver<Request = unknown> {
+  resolve(facts: RequestFacts, request: Request): MaybePromise<string | undefined>
+}
+
+/** What a function may say of who is asking. Nobody is named by nothing, and not by an empty text. */
+export type KeyFound = string | number | bigint | null | undefined
+
+/** A template (`'user:{header.x-user-id}'`), a function of the framework's request, or a resolver. */
+export type KeyOption<Request> =
+  | string
+  | KeyResolver<Request>
+  | ((request: Request) => MaybePromise<KeyFound>)
+
+/** The client's address: `ip:192.0.2.1`. */
+export function byIp(): KeyResolver {
+  return parseTemplate('ip:{ip}')
+}
+
+/** A header, as the client sent it: `header.x-user-id:alice`. Only for what something in front of you sets. */
+export function byHeader(name: string): KeyResolver {
+  return parseTemplate(`header.${nameOf(name)}:{header.${nameOf(name)}}`)
+}
+
+/** An API key in a header, hashed, because it is a password: `api-key:` and 64 hexadecimal digits. */
+export function byApiKey(header = 'x-api-key'): KeyResolver {
+  return parseTemplate(`api-key:{sha256(header.${nameOf(header)})}`)
+}
+
+/** The framework's name for what was asked for: `route:GET /users/:id`. */
+export function byRoute(): KeyResolver {
+  return parseTemplate('route:{method} {route}')
+}
+
+/** A verified user: `user:123`. The function reads who it is from the framework's request. */
+export function byUser<Request>(read: (request: Request) => MaybePromise<KeyFound>): KeyResolver<Request> {
+  if (typeof read !== 'function') {
+    throw invalid(`byUser() takes a function such as (request) => request.user?.id, got ${show(read)}.`)
+  }
+  return {
+    resolve: (_, request) =>
+      when(read(request), (found) => {
+        const text = textOf(found)
+        return text === undefined ? undefined : asKey(`user:${text}`)
+      }),
+  }
+}
+
+/** The first of these that the request has: `firstOf(byApiKey(), byIp())`. */
+export function firstOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): KeyResolver<Request> {
+  assertResolvers('firstOf', resolvers)
+  const from = (i: number, facts: RequestFacts, request: Request): MaybePromise<string | undefined> => {
+    if (i === resolvers.length) return undefined
+    return when(resolvers[i]!.resolve(facts, request), (key) => key ?? from(i + 1, facts, request))
+  }
+  return { resolve: (facts, request) => from(0, facts, request) }
+}
+
+/** All of these together, `route:GET /search|ip:192.0.2.1`; a request that lacks one of them has no key. */
+export function allOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): KeyResolver<Request> {
+  assertResolvers('allOf', resolvers)
+  return {
+    resolve(facts, request) {
+      const keys = resolvers.map((resolver) => resolver.resolve(facts, request))
+      return keys.some(isPromise) ? Promise.all(keys).then(joined) : joined(keys as (string | undefined)[])
+    },
+  }
+}
+
+/** What the option `key` comes to. */
+export function resolverOf<Request>(option: KeyOption<Request>): KeyResolver<Request> {
+  if (typeof option === 'string') return parseTemplate(option)
+  if (typeof option === 'function') {
+    return {
+      resolve: (_, request) =>
+        when(option(request), (found) => {
+          const text = textOf(found)
+          return text === undefined ? undefined : asKey(text)
+        }),
+    }
+  }
+  if (typeof option?.resolve === 'function') return option
+  throw invalid(
+    `key must be a template such as 'ip:{ip}', a function of the request, or a resolver such as byIp(), got ${show(option)}.`,
+  )
+}
+
+function joined(keys: (string | undefined)[]): string | undefined {
+  let text = ''
+  for (const key of keys) {
+    if (key === undefined) return undefined
+    // What stands between two keys must not be in one of them.
+    const escaped = /[%|]/.test(key) ? key.replaceAll('%', '%25').replaceAll('|', '%7C') : key
+    text += text === '' ? escaped : `|${escaped}`
+  }
+  return asKey(text)
+}
+
+function textOf(found: KeyFound): string | undefined {
+  if (found === undefined || found === null || found === '') return undefined
+  if (typeof found === 'string') return found
+  if (typeof found === 'number' || typeof found === 'bigint') return String(found)
+  const message = `The key of a request must be text, got ${show(found)}. Return for example \`user:\${id}\`.`
+  throw new TidegateError('KEY_INVALID', message, { field: 'key' })
+}
+
+function nameOf(header: string): string {
+  return typeof header === 'string' ? header.toLowerCase() : String(header)
+}
+
+function assertResolvers(of: string, resolvers: readonly unknown[]): void {
+  const isRight = (one: unknown) => typeof (one as Partial<KeyResolver> | undefined)?.resolve === 'function'
+  if (resolvers.length > 0 && resolvers.every(isRight)) return
+  throw invalid(`${of}() takes resolvers such as byUser(…), byApiKey() and byIp(), got ${show(resolvers)}.`)
+}
+
+function invalid(message: string): TidegateError {
+  return new TidegateError('OPTION_INVALID', message, { field: 'key' })
+}

@@ -1,0 +1,232 @@
+import { fixedWindow, MemoryStore, type Policy, TidegateError, tokenBucket } from '@tidegate/core'
+import { describe, expect, it } from 'vitest'
+import { holds, hostileText } from '../test/properties.js'
+import { request } from '../test/requests.js'
+import { canonicalPath } from './path.js'
+import { defineRule, limitsFor, type RuleInput } from './rules.js'
+
+const policies = new Map<string, Policy>([
+  ['per-user', fixedWindow({ limit: 10, window: '1m', name: 'per-user' })],
+  ['everybody', tokenBucket({ capacity: 100, refillRate: 10, name: 'everybody' })],
+])
+const rule = (input: Partial<RuleInput>) =>
+  defineRule({ name: 'a rule', key: 'all', policy: 'per-user', ...input }, (name) => policies.get(name))
+
+const matches = (match: RuleInput['match'], target: string, method = 'GET') => {
+  const found = canonicalPath(target)
+  if (found === undefined) throw new Error(`no path: ${target}`)
+  return rule({ match: match ?? {} }).matches(request({}, { ...found, method }))
+}
+
+describe('a path pattern', () => {
+  it.each<[string, string[], string[]]>([
+    ['/', ['/', '//', '/?x=1', '/a/..'], ['/a']],
+    [
+      '/login',
+      ['/login', '/login?x=1', '/login/', '//login', '/%6cogin', '/./login', '/a/../login'],
+      ['/', '/login/a', '/logins', '/a/login', '/login.'],
+    ],
+    ['/login/', ['/login', '/login/'], ['/login/a']],
+    ['/%6cogin', ['/login'], ['/6cogin']],
+    // letters in either case: many servers take both
+    ['/Login', ['/login', '/LOGIN', '/%4cogin'], ['/logon']],
+    // parameters of segments, which many servers cut off
+    ['/login', ['/login;v=1', '/login;', '/;x/login', '/login/;x', '/login;a/'], ['/x;/login']],
+    ['/a/b', ['/a;x=1/b;y=2'], ['/a;/c']],
+    ['/a;b', ['/a;b', '/a%3Bb'], ['/a']],
+    // escapes of what may stand for itself
+    ['/@me', ['/@me', '/%40me'], ['/me']],
+    ['/%40me', ['/@me', '/%40me'], ['/me']],
+    ["/a!$&'()+,=:b", ["/a!$&'()+,=:b", '/a%21%24%26%27%28%29%2b%2c%3d%3ab'], ['/ab']],
+    ['/%2A', ['/*', '/%2a'], ['/a']],
+    ['/a.b', ['/a.b'], ['/axb']],
+    ['/straße', ['/stra%c3%9fe', '/stra\u00c3\u009fe'], ['/strasse']],
+    ['/a b', ['/a%20b', '/a b'], ['/a+b']],
+    // one segment
+    [
+      '/users/*',
+      ['/users/7', '/users/a%20b', '/users/7/'],
+      ['/users', '/users/', '/users/7/posts', '/user/7'],
+    ],
+    ['/users/{id}', ['/users/7'], ['/users', '/users/7/posts']],
+    ['/users/{id}/posts/{post}', ['/users/7/posts/8'], ['/users/7/posts', '/users/posts/8']],
+    ['/*', ['/a'], ['/', '/a/b']],
+    // the rest
+    ['/**', ['/', '/a', '/a/b/c'], []],
+    [
+      '/api/**',
+      ['/api', '/api/', '/api/v1', '/api/v1/users', '/API/v1', '/x/../api/v1', '//api//v1'],
+      ['/apis', '/', '/v1/api'],
+    ],
+    ['/users/*/**', ['/users/7', '/users/7/posts/8'], ['/users']],
+  ])('%s', (path, yes, no) => {
+    for (const target of yes) expect([target, matches({ path }, target)]).toStrictEqual([target, true])
+    for (const target of no) expect([target, matches({ path }, target)]).toStrictEqual([target, false])
+  })
+
+  it('is one of several', () => {
+    const match = { path: ['/login', '/api/**', '/users/{id}'] }
+    for (const target of ['/login', '/api', '/api/x', '/users/7']) expect(matches(match, target)).toBe(true)
+    for (const target of ['/', '/loginx', '/users', '/x/login']) expect(matches(match, target)).toBe(false)
+  })
+
+  it('is tried on long paths in a time that grows with their length, no faster', () => {
+    const match = { path: ['/*/*/*/*/*/*/*/*/x', '/a/**', '/{a}/{b}/x'] }
+    expect(matches(match, `/${'b/'.repeat(100_000)}`)).toBe(false)
+    expect(matches(match, `/b${';x'.repeat(100_000)}`)).toBe(false)
+    expect(matches(match, `/${'b'.repeat(100_000)}/c/x`)).toBe(true)
+  }, 10_000)
+})
+
+describe('a rule', () => {
+  it('matches every request if it asks for nothing', () => {
+    for (const match of [undefined, {}]) expect(matches(match, '/any/thing', 'PURGE')).toBe(true)
+  })
+
+  it.each<[string[], string, boolean]>([
+    [['POST'], 'POST', true],
+    [['POST'], 'GET', false],
+    [['POST'], 'post', false],
+    [['POST', 'PUT'], 'PUT', true],
+    [['GET'], 'HEAD', true],
+    [['HEAD'], 'GET', false],
+    [['POST'], 'HEAD', false],
+    [['M-SEARCH'], 'M-SEARCH', true],
+  ])('with the methods %o matches %s: %s', (methods, method, isMatch) => {
+    expect(matches({ methods }, '/', method)).toBe(isMatch)
+  })
+
+  it('does not care for a header that claims another method', () => {
+    const post = rule({ match: { methods: ['POST'] } })
+    const claimed = request({ 'x-http-method-override': 'GET' }, { method: 'POST' })
+    expect(post.matches(claimed)).toBe(true)
+  })
+
+  it('matches by headers: all of them, by value or by being there', () => {
+    const { matches: isMatch } = rule({ match: { header: { 'X-Plan': 'free', 'x-any': '*' } } })
+    expect(isMatch(request({ 'x-plan': 'free', 'x-any': 'thing' }))).toBe(true)
+    expect(isMatch(request({ 'x-plan': 'free' }))).toBe(false)
+    expect(isMatch(request({ 'x-plan': 'Free', 'x-any': 'thing' }))).toBe(false)
+    expect(isMatch(request({ 'x-any': 'thing' }))).toBe(false)
+  })
+
+  it('matches only if everything does', () => {
+    const { matches: isMatch } = rule({ match: { path: '/login', methods: ['POST'], header: { a: '1' } } })
+    expect(isMatch(request({ a: '1' }, { path: '/login', method: 'POST' }))).toBe(true)
+    expect(isMatch(request({ a: '2' }, { path: '/login', method: 'POST' }))).toBe(false)
+    expect(isMatch(request({ a: '1' }, { path: '/login', method: 'PUT' }))).toBe(false)
+    expect(isMatch(request({ a: '1' }, { path: '/logout', method: 'POST' }))).toBe(false)
+  })
+
+  it('is frozen, and has its policy and a cost of 1', () => {
+    const made = rule({ name: 'each user', key: 'user:{header.x-user-id}' })
+    expect(Object.isFrozen(made)).toBe(true)
+    expect(made).toMatchObject({ name: 'each user', cost: 1, policy: policies.get('per-user') })
+    expect(made.key.text).toBe('user:{header.x-user-id}')
+  })
+})
+
+describe('the limits of a request', () => {
+  const rules = [
+    rule({ name: 'everybody', policy: 'everybody' }),
+    rule({ name: 'each user', key: 'user:{header.x-user-id}', cost: 2 }),
+    rule({ name: 'login', match: { path: '/login', methods: ['POST'] }, key: 'ip:{ip}' }),
+  ]
+  const of = (facts: Parameters<typeof limitsFor>[1]) =>
+    limitsFor(rules, facts).map((limit) => [limit.rule.name, limit.request.key, limit.request.cost])
+
+  it('are those of every rule that matches, in order', () => {
+    const login = request({ 'x-user-id': '7' }, { path: '/login', method: 'POST', ip: '192.0.2.1' })
+    expect(of(login)).toStrictEqual([
+      ['everybody', 'all', 1],
+      ['each user', 'user:7', 2],
+      ['login', 'ip:192.0.2.1', 1],
+    ])
+  })
+
+  it('leave out a rule that has no key: nobody is counted as unknown', () => {
+    expect(of(request({}, { path: '/login', method: 'POST' }))).toStrictEqual([['everybody', 'all', 1]])
+    expect(limitsFor(rules.slice(1), request())).toStrictEqual([])
+  })
+
+  it('are what a store takes', () => {
+    const limits = limitsFor(rules, request({ 'x-user-id': '7' }))
+    const result = new MemoryStore().take(limits.map((limit) => limit.request))
+    expect(result.decisions.map((decision) => [decision.policy, decision.remaining])).toStrictEqual([
+      ['everybody', 99],
+      ['per-user', 8],
+    ])
+  })
+
+  it('are found for any request, without throwing', () => {
+    const all = [
+      ...rules,
+      rule({ match: { path: ['/a/**', '/{x}/b'], header: { a: '*' } }, key: '{path}:{ip}' }),
+    ]
+    const store = new MemoryStore()
+    holds(hostileText(['/', 'a', 'b', ';', '%', '%40', '%2', '.', 'login', '**', '*', '{x}']), (text) => {
+      const facts = request(
+        { 'x-user-id': text, a: text },
+        { path: `/${text}`, method: text, ip: text, query: text },
+      )
+      for (const limit of limitsFor(all, facts)) store.peek(limit.request)
+    })
+  })
+})
+
+describe('a rule that cannot be right is refused, and the message names the field', () => {
+  it.each<[string, unknown, string | undefined, string]>([
+    ['no object', 'login', undefined, 'object of name, match, key'],
+    ['a list', [], undefined, 'object of name'],
+    ['an unknown field', { limit: 5 }, 'limit', 'name, match, key, policy, cost'],
+    ['no name', { name: undefined }, 'name', "'login'"],
+    ['an empty name', { name: '' }, 'name', '1 to 100'],
+    ['a name with a line break', { name: 'a\nb' }, 'name', '1 to 100'],
+    ['no key', { key: undefined }, 'key', 'A key template is text'],
+    ['a key that is wrong', { key: 'user:{ipp}' }, 'key', '"ipp" is no source'],
+    ['a key without braces', { key: 'ip' }, 'key', 'write "{ip}"'],
+    ['no policy', { policy: undefined }, 'policy', 'undefined'],
+    ['an unknown policy', { policy: 'nobody' }, 'policy', '"nobody"'],
+    ['a policy of Object', { policy: '__proto__' }, 'policy', '"__proto__"'],
+    ['a cost of 0', { cost: 0 }, 'cost', 'whole number from 1'],
+    ['a cost as text', { cost: '1' }, 'cost', 'whole number from 1'],
+    ['a cost above the limit', { cost: 11 }, 'cost', 'whose limit is 10'],
+    ['a match that is no object', { match: '/login' }, 'match', 'path, methods, header'],
+    ['an unknown field of match', { match: { method: 'POST' } }, 'match.method', 'path, methods, header'],
+    ['a path that is no text', { match: { path: 5 } }, 'match.path', "Write '/api/**'"],
+    ['no paths', { match: { path: [] } }, 'match.path', "Write '/api/**'"],
+    ['a path without a slash', { match: { path: 'login' } }, 'match.path', "'/login'"],
+    ['an address', { match: { path: 'http://a/login' } }, 'match.path', 'begins with a slash'],
+    ['a path of a list that is none', { match: { path: ['/a', null] } }, 'match.path', 'has null'],
+    ['a path with a query', { match: { path: '/login?x' } }, 'match.path', 'the query is never matched'],
+    ['a path with ** inside', { match: { path: '/a/**/b' } }, 'match.path', 'must come last'],
+    ['a path with a part of a name', { match: { path: '/a*' } }, 'match.path', '"a*" is no name'],
+    ['a path with half a brace', { match: { path: '/{a' } }, 'match.path', '"{a" is no name'],
+    ['a path with //', { match: { path: '/a//b' } }, 'match.path', 'is no name'],
+    ['a path with ..', { match: { path: '/a/../b' } }, 'match.path', 'is no name'],
+    ['a path with a broken escape', { match: { path: '/a%zz' } }, 'match.path', 'is no name'],
+    ['a path with a lone surrogate', { match: { path: '/\ud800' } }, 'match.path', 'is no name'],
+    ['methods as text', { match: { methods: 'POST' } }, 'match.methods', "['POST']"],
+    ['no methods', { match: { methods: [] } }, 'match.methods', "['POST']"],
+    ['a method in lower case', { match: { methods: ['post'] } }, 'match.methods', "'POST'"],
+    ['a method that can be none', { match: { methods: ['PO ST'] } }, 'match.methods', 'upper case'],
+    ['headers as a list', { match: { header: ['x-plan'] } }, 'match.header', "{ 'x-plan': 'free' }"],
+    ['a header that can be none', { match: { header: { 'x plan': 'free' } } }, 'match.header', '"x plan"'],
+    ['a header with a number', { match: { header: { 'x-plan': 1 } } }, 'match.header', 'write a text'],
+  ])('%s', (_title, input, field, says) => {
+    const whole =
+      typeof input === 'object' && !Array.isArray(input)
+        ? { name: 'a', key: 'all', policy: 'per-user', ...input }
+        : input
+    const make = () => defineRule(whole as RuleInput, (name) => policies.get(name))
+    expect(make).toThrow(TidegateError)
+    expect(make).toThrow(expect.objectContaining({ code: 'RULE_INVALID', field }))
+    expect(make).toThrow(says)
+  })
+
+  it('so is an object that only looks like a policy', () => {
+    const make = () =>
+      defineRule({ name: 'a', key: 'all', policy: 'x' }, () => ({ name: 'x', limit: 1 }) as never)
+    expect(make).toThrow(expect.objectContaining({ code: 'RULE_INVALID', field: 'policy' }))
+  })
+})

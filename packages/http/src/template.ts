@@ -1,0 +1,201 @@
+import { show, TidegateError } from '@tidegate/core'
+import { asKey } from './key.js'
+import type { RequestFacts } from './request.js'
+import { sha256Hex } from './sha256.js'
+import { type Source, sourceOf } from './sources.js'
+
+/*
+ * A template such as "user:{header.x-user-id | 'anonymous'}" makes a key of a request. It is parsed once.
+ *
+ * Different values never meet in one key. With a single source there is nothing to confuse, and its value
+ * stands as it is. Otherwise `%` and the first character of each text between two sources are escaped in all
+ * values, so that where a value ends is plain; and a value that is not from the first alternative is written
+ * with the name of its source and `=` (escaped in values then, too), so that a user named 192.0.2.1 is not
+ * the client at 192.0.2.1.
+ */
+
+export interface Template {
+  readonly text: string
+  /** Whether it hashes what it was given: such values should not be shown elsewhere either. */
+  readonly isSecret: boolean
+  /** The key, or undefined if the request lacks something that it is made of. */
+  resolve(request: RequestFacts): string | undefined
+}
+
+/** `"user:{header.x-user-id | 'anonymous'}"`: text, and expressions in braces. `{{` and `}}` write braces. */
+export function parseTemplate(text: string): Template {
+  const parts = partsOf(text)
+  if (parts.length === 1 && typeof parts[0] === 'string') {
+    const only = readExpression(text.trim())
+    if (!('problem' in only) && only.alternatives.length > 0) {
+      throw invalid(text, 0, `this is the same key for everybody; write ${show(`{${text.trim()}}`)}`)
+    }
+  }
+  return compile(text, parts)
+}
+
+/** `"header.x-user-id | 'anonymous'"`: what stands in the braces of a template, by itself. */
+export function parseExpression(text: string): Template {
+  assertText(text)
+  return compile(text, [expressionAt(text, text, 0)])
+}
+
+interface Expression {
+  readonly alternatives: readonly Alternative[]
+  /** What it comes to if none of them is there. */
+  readonly literal: string | undefined
+}
+
+interface Alternative {
+  readonly name: string
+  readonly source: Source
+  readonly isHashed: boolean
+}
+
+const SOURCES = "ip, method, path, route, header.<name>, query.<name>, cookie.<name> or 'text'"
+
+function partsOf(text: string): (string | Expression)[] {
+  assertText(text)
+  const parts: (string | Expression)[] = []
+  let plain = ''
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!
+    const isBrace = character === '{' || character === '}'
+    if (!isBrace || text[at + 1] === character) {
+      plain += character
+      if (isBrace) at++
+      continue
+    }
+    if (character === '}') throw invalid(text, at, 'this brace closes nothing; write }} for a brace')
+    const end = closingBrace(text, at)
+    if (end < 0) throw invalid(text, at, 'this brace is not closed; write {{ for a brace')
+    if (parts.length > 0 && (plain === '' || plain[0] === '%' || plain[0] === '=')) {
+      const instead = "write text between two sources that does not begin with % or =, for example ':'"
+      throw invalid(text, at, instead)
+    }
+    if (plain !== '') parts.push(plain)
+    parts.push(expressionAt(text, text.slice(at + 1, end), at + 1))
+    plain = ''
+    at = end
+  }
+  if (plain !== '') parts.push(plain)
+  return parts
+}
+
+/** Where an expression ends: at the first brace that is not in quotes. */
+function closingBrace(text: string, opening: number): number {
+  let isQuoted = false
+  for (let at = opening + 1; at < text.length; at++) {
+    if (text[at] === "'") isQuoted = !isQuoted
+    else if (text[at] === '}' && !isQuoted) return at
+  }
+  return -1
+}
+
+function expressionAt(template: string, text: string, at: number): Expression {
+  const expression = readExpression(text)
+  if ('problem' in expression) throw invalid(template, at + expression.at, expression.problem)
+  return expression
+}
+
+/** One alternative, and what comes after it: `|` or the end. */
+const ALTERNATIVE = /\s*(?:'((?:[^']|'')*)'|sha256\(\s*([^\s|(){}']+)\s*\)|([^\s|(){}']+))\s*(\||$)/y
+
+function readExpression(text: string): Expression | { problem: string; at: number } {
+  const alternatives: Alternative[] = []
+  for (let at = 0; ; ) {
+    ALTERNATIVE.lastIndex = at
+    const match = ALTERNATIVE.exec(text)
+    if (match === null) return { problem: `write ${SOURCES}, with | between alternatives`, at }
+    const [all, literal, hashed, plain, next] = match
+    if (literal !== undefined) {
+      if (literal === '') return { problem: 'a text in quotes must not be empty', at }
+      if (next === '|') return { problem: `nothing after '${literal}' is ever used; write it last`, at }
+      return { alternatives, literal: literal.replaceAll("''", "'") }
+    }
+    const name = hashed ?? plain!
+    const source = sourceOf(name)
+    if (source === undefined) return { problem: `${show(name)} is no source; write ${SOURCES}`, at }
+    const isHashed = hashed !== undefined
+    alternatives.push({ name: isHashed ? `sha256(${name})` : name, source, isHashed })
+    if (next === '') return { alternatives, literal: undefined }
+    at += all.length
+  }
+}
+
+function compile(text: string, parts: readonly (string | Expression)[]): Template {
+  const expressions = parts.filter((part) => typeof part !== 'string')
+  const write = writerOf(parts, expressions)
+  const pieces = parts.map((part) => (typeof part === 'string' ? part : resolverOf(part, write)))
+  return Object.freeze({
+    text,
+    isSecret: expressions.some(({ alternatives }) => alternatives.some(({ isHashed }) => isHashed)),
+    resolve(request: RequestFacts) {
+      let key = ''
+      for (const piece of pieces) {
+        const written = typeof piece === 'string' ? piece : piece(request)
+        if (written === undefined) return undefined
+        key += written
+      }
+      return asKey(key)
+    },
+  })
+}
+
+/** How values are written so that they can be told apart; see the top. */
+function writerOf(
+  parts: readonly (string | Expression)[],
+  expressions: readonly Expression[],
+): (value: string) => string {
+  const hasAlternatives = expressions.some(
+    ({ alternatives, literal }) => alternatives.length + (literal === undefined ? 0 : 1) > 1,
+  )
+  if (expressions.length < 2 && !hasAlternatives) return (value) => value
+  const characters = new Set(['%'])
+  if (hasAlternatives) characters.add('=')
+  for (let i = 1; i < parts.length - 1; i++) {
+    const part = parts[i]!
+    if (typeof part === 'string') characters.add(String.fromCodePoint(part.codePointAt(0)!))
+  }
+  const codes = [...characters].map((character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
+  const any = new RegExp(`[${codes.join('')}]`, 'u')
+  const all = new RegExp(any.source, 'gu')
+  return (value) => (any.test(value) ? value.replace(all, escaped) : value)
+}
+
+function escaped(character: string): string {
+  const code = character.charCodeAt(0)
+  // encodeURIComponent leaves some of these as they are.
+  return code < 0x80 ? `%${code.toString(16).toUpperCase().padStart(2, '0')}` : encodeURIComponent(character)
+}
+
+function resolverOf({ alternatives, literal }: Expression, write: (value: string) => string): Source {
+  const otherwise = literal === undefined ? undefined : write(literal)
+  const named = alternatives.map(({ name, ...rest }) => ({ ...rest, tag: `${write(name)}=` }))
+  return (request) => {
+    for (const alternative of named) {
+      const value = alternative.source(request)
+      // Empty is as good as absent: nobody is named by it.
+      if (value === undefined || value === '') continue
+      const written = write(alternative.isHashed ? sha256Hex(value) : value)
+      const isFirst = alternative === named[0]
+      return isFirst && written !== otherwise ? written : alternative.tag + written
+    }
+    return otherwise
+  }
+}
+
+function assertText(text: unknown): asserts text is string {
+  if (typeof text !== 'string' || text === '') {
+    throw new TidegateError(
+      'TEMPLATE_INVALID',
+      `A key template is text such as "user:{header.x-user-id | 'anonymous'}", got ${show(text)}.`,
+    )
+  }
+  const bad = /\p{Cc}|\p{Cs}/u.exec(text)
+  if (bad !== null) throw invalid(text, bad.index, 'this character cannot be in a key; remove it')
+}
+
+function invalid(template: string, at: number, problem: string): TidegateError {
+  return new TidegateError('TEMPLATE_INVALID', `In the key template ${show(template)} at ${at}: ${problem}.`)
+}

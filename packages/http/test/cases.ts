@@ -1,0 +1,645 @@
+import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import {
+  createLimiter,
+  fixedWindow,
+  type Limiter,
+  leakyBucket,
+  type MaybePromise,
+  type Policy,
+  tokenBucket,
+} from '@tidegate/core'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { RateLimitEvent } from '../src/rate-limit-options.js'
+import { allOf, byApiKey, byIp, byRoute, byUser, firstOf } from '../src/resolvers.js'
+import { sha256Hex } from '../src/sha256.js'
+import {
+  type AnyOptions,
+  type AnyRequest,
+  createApplication,
+  type Framework,
+  type Tools,
+} from './framework.js'
+import { failingStore, memoryStore, NOON_MS, promisingStore } from './stores.js'
+
+interface Answer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+}
+
+/** What a case can do: serve with some options, and ask. */
+interface Stage {
+  framework: Framework
+  serve(options: AnyOptions | ((tools: Tools) => AnyOptions)): Promise<Served>
+}
+
+interface Served {
+  ask(path?: string, headers?: Record<string, string>, method?: string): Promise<Answer>
+  /** Sends a request that can be given up. */
+  begin(path: string): ClientRequest
+  application: ReturnType<typeof createApplication>
+}
+
+const two = fixedWindow({ limit: 2, window: '1m', name: 'two' })
+const ALICE = { 'x-user-id': 'alice' }
+const BOB = { 'x-user-id': 'bob' }
+const BY_USER = 'user:{header.x-user-id}'
+
+/** The names of the cases, and what each framework has to do. */
+const CASES: Record<string, (stage: Stage) => Promise<void>> = {
+  async 'lets through what is allowed, and says what is left'({ serve }) {
+    const { ask, application } = await serve({ limiter: limiterOf(two) })
+    const first = await ask()
+    expect(first).toMatchObject({ status: 200, text: 'hello' })
+    expect(limitHeaders(first)).toStrictEqual({
+      'x-ratelimit-limit': '2',
+      'x-ratelimit-remaining': '1',
+      'x-ratelimit-reset': String(NOON_MS / 1000 + 60),
+      ratelimit: '"two";r=1;t=60',
+      'ratelimit-policy': '"two";q=2;w=60',
+    })
+    expect((await ask()).headers['x-ratelimit-remaining']).toBe('0')
+    expect(application.handled).toBe(2)
+  },
+
+  async 'refuses with 429, a wait and a body, and does not reach the application'({ serve }) {
+    const { ask, application } = await serve({ limiter: limiterOf(two) })
+    await ask()
+    await ask()
+    const refused = await ask()
+    expect(refused.status).toBe(429)
+    expect(refused.headers['content-type']).toMatch(/^application\/json/)
+    expect(refused.headers['cache-control']).toBe('no-store')
+    expect(refused.headers['retry-after']).toBe('60')
+    expect(limitHeaders(refused).ratelimit).toBe('"two";r=0;t=60')
+    expect(JSON.parse(refused.text)).toStrictEqual({
+      error: 'rate_limit_exceeded',
+      message: 'Too many requests. Please retry after 60 seconds.',
+      retry_after: 60,
+    })
+    expect(application.handled).toBe(2)
+  },
+
+  async 'refuses with a problem if the client likes one'({ serve }) {
+    const { ask } = await serve({ limiter: limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' })) })
+    await ask('/orders/7')
+    const refused = await ask('/orders/7?x=1', { accept: 'application/problem+json' })
+    expect(refused.status).toBe(429)
+    expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/)
+    expect(JSON.parse(refused.text)).toMatchObject({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      status: 429,
+      instance: '/orders/7',
+      'violated-policies': ['one'],
+      retry_after: 60,
+    })
+  },
+
+  async 'sends the headers of each standard'({ serve }) {
+    const legacy = { limit: '2', remaining: '1', reset: String(NOON_MS / 1000 + 60) }
+    const expected = {
+      legacy: prefixed('x-ratelimit-', legacy),
+      'draft-6': {
+        ...prefixed('ratelimit-', { limit: '2', remaining: '1', reset: '60' }),
+        'ratelimit-policy': '2;w=60',
+      },
+      'draft-7': { ratelimit: 'limit=2, remaining=1, reset=60', 'ratelimit-policy': '2;w=60' },
+      'draft-8': { ratelimit: '"two";r=1;t=60', 'ratelimit-policy': '"two";q=2;w=60' },
+      'draft-10': { ratelimit: '"two";r=1;t=60', 'ratelimit-policy': '"two";q=2;w=60' },
+    } as const
+    for (const standard of Object.keys(expected) as (keyof typeof expected)[]) {
+      const { ask } = await serve({ limiter: limiterOf(two), standards: [standard] })
+      expect(limitHeaders(await ask()), standard).toStrictEqual(expected[standard])
+    }
+    const { ask } = await serve({ limiter: limiterOf(two), standards: [] })
+    expect(limitHeaders(await ask())).toStrictEqual({})
+  },
+
+  async 'takes from several limits or from none'({ serve }) {
+    const everybody = tokenBucket({ capacity: 10, refillRate: 1, name: 'everybody' })
+    const login = fixedWindow({ limit: 1, window: '1m', name: 'login' })
+    const store = memoryStore()
+    const rules = [
+      { policy: everybody, key: 'all' },
+      { policy: login, match: { path: '/login', methods: ['POST'] }, name: 'log in' },
+    ]
+    const { ask } = await serve({ store, rules })
+    expect(limitHeaders(await ask('/')).ratelimit).toBe('"everybody";r=9;t=1')
+    const first = await ask('/login', {}, 'POST')
+    expect(first.status).toBe(200)
+    expect(first.headers.ratelimit).toBe('"everybody";r=8;t=2, "login";r=0;t=60')
+    expect(first.headers['x-ratelimit-limit']).toBe('1')
+
+    const second = await ask('//login/?x=1', {}, 'POST')
+    expect(second.status).toBe(429)
+    expect(second.headers['retry-after']).toBe('60')
+    expect(second.headers.ratelimit).toBe('"everybody";r=8;t=2, "login";r=0;t=60')
+    expect(store.peek({ policy: everybody, key: 'all', cost: 1 }).remaining).toBe(8)
+  },
+
+  async 'does not count what no rule matches'({ serve }) {
+    const { ask } = await serve({ rules: [{ policy: two, match: { path: '/api/**' } }] })
+    expect(limitHeaders(await ask('/'))).toStrictEqual({})
+    expect(limitHeaders(await ask('/api'))).not.toStrictEqual({})
+  },
+
+  async 'in a dry run counts, marks, and lets through'({ serve }) {
+    const denied = vi.fn()
+    const { ask } = await serve({ limiter: limiterOf(two), enforce: false, onDenied: denied })
+    const marks = []
+    for (let i = 0; i < 3; i++) marks.push((await ask()).headers['x-ratelimit-dry-run'])
+    expect(marks).toStrictEqual(['allowed', 'allowed', 'denied'])
+    const after = await ask()
+    expect(after).toMatchObject({ status: 200, text: 'hello' })
+    expect(after.headers['retry-after']).toBeUndefined()
+    expect(after.headers['x-ratelimit-remaining']).toBe('0')
+    expect(denied).toHaveBeenCalledTimes(2)
+  },
+
+  async 'takes the cost of a request'({ serve }) {
+    const limiter = limiterOf(fixedWindow({ limit: 10, window: '1m', name: 'ten' }))
+    const { ask } = await serve({ limiter, cost: 4 })
+    expect((await ask()).headers['x-ratelimit-remaining']).toBe('6')
+    expect((await ask()).headers['x-ratelimit-remaining']).toBe('2')
+    expect((await ask()).status).toBe(429)
+  },
+
+  async 'asks a cost function for each request'({ serve }) {
+    const ten = fixedWindow({ limit: 10, window: '1m', name: 'ten' })
+    for (const make of [identity, promised]) {
+      const { ask } = await serve(({ header }) => ({
+        limiter: limiterOf(ten),
+        cost: (request: AnyRequest) => make(Number(header(request, 'x-cost'))),
+      }))
+      expect((await ask('/', { 'x-cost': '3' })).headers['x-ratelimit-remaining']).toBe('7')
+      expect((await ask('/', { 'x-cost': '7' })).headers['x-ratelimit-remaining']).toBe('0')
+      expect((await ask('/', { 'x-cost': '1' })).status).toBe(429)
+    }
+  },
+
+  async 'skips what it is told to skip'({ serve }) {
+    for (const make of [identity, promised]) {
+      const { ask } = await serve(({ header }) => ({
+        limiter: limiterOf(two),
+        skip: (request: AnyRequest) => make(header(request, 'x-user-id') === 'alice'),
+      }))
+      for (let i = 0; i < 3; i++) {
+        const skipped = await ask('/', ALICE)
+        expect(skipped).toMatchObject({ status: 200, text: 'hello' })
+        expect(limitHeaders(skipped)).toStrictEqual({})
+      }
+      expect((await ask('/', BOB)).headers['x-ratelimit-remaining']).toBe('1')
+    }
+  },
+
+  async 'counts each client by itself, whatever finds its key'({ serve, framework }) {
+    const { header } = framework.tools
+    const user = (request: AnyRequest) => header(request, 'x-user-id')
+    const keys: [AnyOptions['key'], string][] = [
+      [BY_USER, 'user:alice'],
+      [user, 'alice'],
+      [async (request: AnyRequest) => user(request), 'alice'],
+      [byUser(user), 'user:alice'],
+      [byUser(async (request) => user(request)), 'user:alice'],
+      [byApiKey('x-user-id'), `api-key:${sha256Hex('alice')}`],
+      [
+        firstOf(
+          byUser(() => null),
+          byUser(user),
+          byIp(),
+        ),
+        'user:alice',
+      ],
+      [allOf(byIp(), byUser(user)), 'ip:127.0.0.1|user:alice'],
+      [
+        allOf(
+          byUser(async () => '50%'),
+          byUser(user),
+        ),
+        'user:50%25|user:alice',
+      ],
+    ]
+    for (const [key, found] of keys) {
+      const asked: string[] = []
+      const onDecision = ({ limits }: RateLimitEvent<unknown>) => asked.push(limits[0]!.key)
+      const { ask } = await serve({ limiter: limiterOf(two), onDecision, ...(key !== undefined && { key }) })
+      for (let i = 0; i < 2; i++) expect((await ask('/', ALICE)).status).toBe(200)
+      expect((await ask('/', ALICE)).status).toBe(429)
+      expect((await ask('/', BOB)).status).toBe(200)
+      expect(asked[0]).toBe(found)
+    }
+  },
+
+  async 'counts by the address of the connection, unless a trusted proxy knows better'({ serve }) {
+    const keyWith = async (options: AnyOptions) => {
+      const keys: string[] = []
+      const onDecision = ({ limits }: RateLimitEvent<unknown>) => keys.push(limits[0]!.key)
+      const { ask } = await serve({ limiter: limiterOf(two), onDecision, warnings: false, ...options })
+      await ask('/', { 'x-forwarded-for': '1.1.1.1, 203.0.113.9' })
+      return keys
+    }
+    expect(await keyWith({})).toStrictEqual(['ip:127.0.0.1'])
+    expect(await keyWith({ proxies: { trusted: ['127.0.0.0/8'] } })).toStrictEqual(['ip:203.0.113.9'])
+  },
+
+  async 'knows what the framework calls the route, where it has a name for it'({ serve, framework }) {
+    const keys: string[] = []
+    const { ask } = await serve({
+      limiter: limiterOf(two),
+      key: firstOf(byRoute(), byIp()),
+      onDecision: ({ limits }) => keys.push(limits[0]!.key),
+    })
+    await ask('/status/201')
+    const { route } = framework
+    expect(keys).toStrictEqual([route === undefined ? 'ip:127.0.0.1' : `route:GET ${route}`])
+  },
+
+  async 'lets through a request without a key, and warns once'({ serve }) {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const { ask } = await serve({ limiter: limiterOf(two), key: BY_USER })
+    for (let i = 0; i < 3; i++) {
+      const answer = await ask()
+      expect(answer).toMatchObject({ status: 200, text: 'hello' })
+      expect(limitHeaders(answer)).toStrictEqual({})
+    }
+    expect(warned.mock.calls).toStrictEqual([
+      [
+        expect.stringMatching(/End the key in something that every request has.*errors\.md#key_undefined/),
+        { type: 'TidegateWarning', code: 'KEY_UNDEFINED' },
+      ],
+    ])
+  },
+
+  async 'takes a policy for each request'({ serve }) {
+    const plans: Record<string, Policy> = {
+      free: fixedWindow({ limit: 1, window: '1m', name: 'free' }),
+      paid: fixedWindow({ limit: 100, window: '1m', name: 'paid' }),
+    }
+    for (const make of [identity, promised]) {
+      const { ask } = await serve(({ header }) => ({
+        key: BY_USER,
+        policy: (request: AnyRequest) => make(plans[header(request, 'x-plan') ?? 'free']!),
+      }))
+      expect((await ask('/', ALICE)).headers['x-ratelimit-limit']).toBe('1')
+      expect((await ask('/', ALICE)).status).toBe(429)
+      expect((await ask('/', { ...ALICE, 'x-plan': 'paid' })).headers['x-ratelimit-limit']).toBe('100')
+    }
+  },
+
+  async 'tells of every decision, and of every refusal'({ serve }) {
+    const [decided, denied] = [vi.fn(), vi.fn()]
+    const { ask } = await serve({
+      limiter: limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' })),
+      onDecision: ({ allowed, decision }) => decided(allowed, decision.policy),
+      onDenied: ({ limits, status }) =>
+        denied(
+          limits.map(({ key }) => key),
+          status,
+        ),
+    })
+    await ask()
+    await ask()
+    expect(decided.mock.calls).toStrictEqual([
+      [true, 'one'],
+      [false, 'one'],
+    ])
+    expect(denied.mock.calls).toStrictEqual([[['ip:127.0.0.1'], 429]])
+  },
+
+  async 'answers with the status and body of the user'({ serve }) {
+    const refusedWith = async (options: AnyOptions, headers = {}) => {
+      const limiter = limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' }))
+      const { ask } = await serve({ limiter, ...options })
+      await ask()
+      const { status, headers: answered, text } = await ask('/', headers)
+      expect(answered['retry-after']).toBe('60')
+      return [status, answered['content-type']?.split(';')[0], text]
+    }
+    expect(await refusedWith({ status: 420, body: 'Calm down' })).toStrictEqual([
+      420,
+      'text/plain',
+      'Calm down',
+    ])
+    expect(await refusedWith({ body: { slow: 'down' } })).toStrictEqual([
+      429,
+      'application/json',
+      '{"slow":"down"}',
+    ])
+    expect(await refusedWith({ body: ({ decision }) => `Not by ${decision.policy}` })).toStrictEqual([
+      429,
+      'text/plain',
+      'Not by one',
+    ])
+    const [status, type, text] = await refusedWith({ status: 420, format: 'problem' })
+    expect([status, type]).toStrictEqual([420, 'application/problem+json'])
+    expect(JSON.parse(String(text)).status).toBe(420)
+  },
+
+  async 'lets a handler of the user answer'({ serve }) {
+    const { ask } = await serve(({ handler }) => ({
+      limiter: limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' })),
+      handler: handler(({ decision, status }) => ({ status: 418, text: `${decision.policy} ${status}` })),
+    }))
+    await ask()
+    const answer = await ask()
+    expect(answer).toMatchObject({ status: 418, text: 'one 429' })
+    expect(answer.headers['retry-after']).toBe('60')
+  },
+
+  async 'counts a HEAD like a GET, and refuses it without a body'({ serve }) {
+    const { ask } = await serve({ rules: [{ policy: two, match: { methods: ['GET'] } }] })
+    const first = await ask('/', {}, 'HEAD')
+    expect(first).toMatchObject({ status: 200, text: '' })
+    expect(first.headers['x-ratelimit-remaining']).toBe('1')
+    await ask()
+    const refused = await ask('/', {}, 'HEAD')
+    expect(refused).toMatchObject({ status: 429, text: '' })
+    expect(refused.headers['content-type']).toMatch(/^application\/json/)
+    expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  },
+
+  async 'works the same with a store that promises'({ serve }) {
+    const store = promisingStore()
+    for (const options of [
+      { limiter: createLimiter({ store, policy: two }), key: 'one' },
+      { store, policy: two, key: 'two' },
+      { store, rules: [{ policy: two }, { policy: fixedWindow({ limit: 5, window: '1m' }) }], key: 'three' },
+    ]) {
+      const { ask } = await serve(options)
+      expect((await ask()).headers['x-ratelimit-remaining']).toBe('1')
+      expect(await ask()).toMatchObject({ status: 200, text: 'hello' })
+      const refused = await ask()
+      expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '60' } })
+    }
+  },
+
+  async 'works with a limiter elsewhere, which knows no more than to check'({ serve }) {
+    const limiter = limiterOf(two)
+    const remote = { check: async (key: string, cost?: number) => limiter.check(key, cost) }
+    const { ask } = await serve({ limiter: remote })
+    expect(limitHeaders(await ask())).toMatchObject({
+      'x-ratelimit-remaining': '1',
+      ratelimit: '"two";r=1;t=60',
+      'ratelimit-policy': '"two";q=2',
+    })
+    await ask()
+    expect((await ask()).status).toBe(429)
+  },
+
+  async 'while the store fails: open lets through, and says so'({ serve }) {
+    const { ask } = await serve(failing('open'))
+    for (let i = 0; i < 3; i++) {
+      const answer = await ask()
+      expect(answer).toMatchObject({ status: 200, text: 'hello' })
+      expect(limitHeaders(answer)).toStrictEqual({
+        'x-ratelimit-limit': '2',
+        'x-ratelimit-degraded': 'open',
+      })
+    }
+  },
+
+  async 'while the store fails: closed answers 503'({ serve }) {
+    const { ask, application } = await serve(failing('closed'))
+    const refused = await ask()
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    expect(refused.headers['cache-control']).toBe('no-store')
+    expect(limitHeaders(refused)).toStrictEqual({
+      'x-ratelimit-limit': '2',
+      'x-ratelimit-degraded': 'closed',
+    })
+    expect(JSON.parse(refused.text)).toMatchObject({ error: 'rate_limiter_unavailable' })
+    const problem = await ask('/', { accept: 'application/problem+json' })
+    expect(problem.status).toBe(503)
+    expect(JSON.parse(problem.text).type).toMatch(/#temporary-reduced-capacity$/)
+    expect(application.handled).toBe(0)
+  },
+
+  async 'while the store fails: local counts in this process'({ serve }) {
+    const { ask } = await serve(failing('local'))
+    const statuses = []
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await ask()
+      expect(headers['x-ratelimit-degraded']).toBe('local')
+      statuses.push(status)
+    }
+    expect(statuses).toStrictEqual([200, 200, 429])
+  },
+
+  async 'while the store fails: of several limits the strictest counts'({ serve }) {
+    const rules = [
+      { policy: fixedWindow({ limit: 2, window: '1m', name: 'open' }) },
+      { policy: fixedWindow({ limit: 2, window: '1m', name: 'closed', onStoreFailure: 'closed' }) },
+    ]
+    const { ask } = await serve({ store: failingStore(), rules })
+    const refused = await ask()
+    expect(refused.status).toBe(503)
+    expect(refused.headers['x-ratelimit-degraded']).toBe('closed')
+  },
+
+  async 'without what keeps a store answering, its failure is the 500 of the framework'({ serve }) {
+    quiet()
+    const limiter = createLimiter({ store: failingStore(), policy: two, failure: false })
+    const { ask, application } = await serve({ limiter })
+    expect((await ask()).status).toBe(500)
+    expect(application.handled).toBe(0)
+  },
+
+  async 'answers 500, and charges nothing, for an error in a function of the user'({ serve }) {
+    quiet()
+    const fail = () => {
+      throw new Error('of the user')
+    }
+    const reject = async () => fail()
+    for (const options of [
+      { key: fail },
+      { key: reject },
+      { cost: fail },
+      { cost: reject },
+      { skip: fail },
+      { skip: reject },
+      { cost: () => 3 },
+      { cost: () => 0.5 },
+      { key: () => ({}) as unknown as string },
+    ]) {
+      const limiter = limiterOf(two)
+      const { ask, application } = await serve({ key: 'all', limiter, ...options })
+      const { status, text } = await ask()
+      expect(status).toBe(500)
+      expect(text).not.toBe('hello')
+      expect(application.handled).toBe(0)
+      expect((await limiter.peek('all')).remaining).toBe(2)
+    }
+  },
+
+  async 'charges no rule if another cannot be read'({ serve }) {
+    quiet()
+    const store = memoryStore()
+    const bad = () => undefined as unknown as Policy
+    const { ask } = await serve({ store, key: 'all', rules: [{ policy: two }, { policy: bad }] })
+    expect((await ask()).status).toBe(500)
+    expect(store.peek({ policy: two, key: 'all', cost: 1 }).remaining).toBe(2)
+  },
+
+  async 'queues what a leaky bucket holds back, and refuses beyond its capacity'({ serve }) {
+    const policy = leakyBucket({ capacity: 2, leakRate: 5, name: 'leaky' })
+    const { ask } = await serve({ limiter: limiterOf(policy), queue: true })
+    const start = performance.now()
+    const took = async () => {
+      const { status } = await ask()
+      return { status, ms: performance.now() - start }
+    }
+    const [first, second, third] = await Promise.all([took(), took(), took()])
+    const [atOnce, refused, held] = [first, second, third].toSorted((a, b) => a.ms - b.ms)
+    expect([atOnce!.status, refused!.status].toSorted()).toStrictEqual([200, 429])
+    expect(held!.status).toBe(200)
+    expect(held!.ms).toBeGreaterThanOrEqual(195)
+  },
+
+  async 'lets go of a queued request whose client hangs up, and keeps its place'({ serve }) {
+    const limiter = limiterOf(leakyBucket({ capacity: 3, leakRate: 5, name: 'leaky' }))
+    let decided = () => {}
+    const both = new Promise<void>((resolve) => {
+      decided = resolve
+    })
+    const onDecision = ({ decision }: RateLimitEvent<unknown>) => {
+      if (decision.delayMs > 0) decided()
+    }
+    const { ask, begin, application } = await serve({ limiter, key: 'all', queue: true, onDecision })
+    await ask()
+    const queued = begin('/')
+    await both
+    queued.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(application.handled).toBe(1)
+    expect((await limiter.peek('all')).remaining).toBe(1)
+    // The one behind it waits as long as if it were still there.
+    const start = performance.now()
+    expect((await ask()).status).toBe(200)
+    expect(performance.now() - start).toBeGreaterThanOrEqual(395)
+  },
+
+  async 'does not hold anybody in a dry run'({ serve }) {
+    const limiter = limiterOf(leakyBucket({ capacity: 2, leakRate: '1/1h', name: 'leaky' }))
+    const { ask } = await serve({ limiter, queue: true, enforce: false })
+    for (let i = 0; i < 3; i++) expect((await ask()).status).toBe(200)
+  },
+
+  async 'gives back what a request took, by the status of its answer'({ serve }) {
+    const refundWhen = (status: number) => status >= 500
+    const store = memoryStore()
+    const left = (policy: Policy) => store.peek({ policy, key: 'all', cost: 1 }).remaining
+    const other = fixedWindow({ limit: 5, window: '1m', name: 'other' })
+    for (const options of [
+      { limiter: createLimiter({ store, policy: two }) },
+      { store, rules: [{ policy: two }, { policy: other }] },
+    ]) {
+      const { ask } = await serve({ ...options, key: 'all', refundWhen })
+      expect((await ask('/status/503')).status).toBe(503)
+      await vi.waitFor(() => expect(left(two)).toBe(2))
+      expect((await ask('/status/404')).status).toBe(404)
+      expect(left(two)).toBe(1)
+      store.reset({ policy: two, key: 'all' })
+    }
+    expect(left(other)).toBe(4)
+  },
+
+  async 'gives back nothing before the whole answer is sent'({ serve }) {
+    const limiter = limiterOf(two)
+    const asked = vi.fn()
+    const refundWhen = (status: number) => {
+      asked(status)
+      return true
+    }
+    const { ask, begin, application } = await serve({ limiter, key: 'all', refundWhen })
+    const first = begin('/held/500')
+    await new Promise((resolve) => first.once('response', resolve))
+    expect((await limiter.peek('all')).remaining).toBe(1)
+    // Hung up before the end: it is not given back at all.
+    first.destroy()
+    const second = ask('/held/500')
+    await vi.waitFor(() => expect(application.handled).toBe(2))
+    expect((await limiter.peek('all')).remaining).toBe(0)
+    application.release()
+    expect((await second).text).toBe('hello')
+    await vi.waitFor(async () => expect((await limiter.peek('all')).remaining).toBe(1))
+    expect(asked).toHaveBeenLastCalledWith(500)
+  },
+}
+
+/** Runs every case of the table on one framework. */
+export function describeCases(framework: Framework): void {
+  describe(framework.name, () => {
+    const closing: (() => Promise<void>)[] = []
+
+    afterEach(async () => {
+      vi.restoreAllMocks()
+      await Promise.all(closing.splice(0).map((close) => close()))
+    })
+
+    async function serve(given: AnyOptions | ((tools: Tools) => AnyOptions)): Promise<Served> {
+      const application = createApplication()
+      const options = typeof given === 'function' ? given(framework.tools) : given
+      const { port, close } = await framework.serve(options, application)
+      closing.push(async () => {
+        application.release()
+        await close()
+      })
+      const begin = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+        httpRequest({ host: '127.0.0.1', port, path, headers, method, agent: false })
+          .on('error', () => {})
+          .end()
+      return {
+        application,
+        begin: (path) => begin(path),
+        ask: (path = '/', headers = {}, method = 'GET') => answerTo(begin(path, headers, method)),
+      }
+    }
+
+    it.each(Object.keys(CASES))('%s', async (title) => {
+      await CASES[title]!({ framework, serve })
+    })
+  })
+}
+
+function answerTo(request: ClientRequest): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    request.once('error', reject)
+    request.once('response', async (response) => {
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += chunk
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
+    })
+  })
+}
+
+function limiterOf(policy: Policy): Limiter {
+  return createLimiter({ store: memoryStore(), policy })
+}
+
+function failing(onStoreFailure: 'open' | 'closed' | 'local'): AnyOptions {
+  const policy = fixedWindow({ limit: 2, window: '365d', name: 'two', onStoreFailure })
+  return { limiter: createLimiter({ store: failingStore(), policy }) }
+}
+
+/** What an answer says of limits. */
+function limitHeaders({ headers }: Answer): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.includes('ratelimit')))
+}
+
+function prefixed(prefix: string, fields: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [prefix + name, value]))
+}
+
+/** Frameworks print the errors that they answer with 500. */
+function quiet(): void {
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+}
+
+function identity<T>(value: T): MaybePromise<T> {
+  return value
+}
+
+function promised<T>(value: T): MaybePromise<T> {
+  return Promise.resolve(value)
+}
