@@ -1,10 +1,10 @@
-import { makeContender } from './contenders.js'
+import { makeContender } from './core-contenders.js'
+import { scenarioNamed } from './core-scenarios.js'
 import type { Figures } from './figures.js'
 import { measureLog } from './measure-log.js'
 import { measureMemory } from './measure-memory.js'
 import { measurePauses } from './measure-pauses.js'
 import { measureSpeed } from './measure-speed.js'
-import { scenarioNamed } from './scenarios.js'
 
 /*
  * One contender in one scenario, in a process of its own: what the engine has learned about one contender

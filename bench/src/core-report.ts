@@ -1,41 +1,9 @@
-import type { Result } from './core-targets.js'
+import type { Scenario } from './core-scenarios.js'
 import { figureOf, type Measurement } from './figures.js'
-import { SCENARIOS, type Scenario } from './scenarios.js'
-import { printTable } from './table.js'
+import { type Columns, digits, ratio } from './table.js'
 
-/** One table for each scenario, then one of what was promised. */
-export function report(all: readonly Measurement[], results: readonly Result[]): void {
-  for (const [name, scenario] of Object.entries(SCENARIOS)) {
-    const own = all.filter((one) => one.scenario === name)
-    const { headings, row } = columns(scenario, all)
-    console.log(`\n${name}: ${scenario.title}\n`)
-    printTable(
-      ['', ...headings],
-      own.map((one) => [one.contender, ...row(one)]),
-    )
-  }
-  console.log('\nPromises\n')
-  printTable(
-    ['', 'measured', 'promised', 'holds'],
-    results.map(({ promise, value, unit, bound, target, holds }) => [
-      promise,
-      `${digits(value, unit === 'bytes' ? 0 : 2)} ${unit}`,
-      `${bound} ${target} ${unit}`,
-      holds ? 'yes' : 'NO',
-    ]),
-  )
-  const failed = results.filter((result) => !result.holds).length
-  console.log(
-    failed === 0 ? '\nEvery promise holds.' : `\n${failed} of ${results.length} promises do not hold.`,
-  )
-}
-
-interface Columns {
-  headings: string[]
-  row(of: Measurement): string[]
-}
-
-function columns(scenario: Scenario, all: readonly Measurement[]): Columns {
+/** What is shown of each contender in a scenario. */
+export function columns(scenario: Scenario, all: readonly Measurement[]): Columns {
   switch (scenario.measure) {
     case 'speed':
     case 'log': {
@@ -51,13 +19,7 @@ function columns(scenario: Scenario, all: readonly Measurement[]): Columns {
           const ratios = others.map(
             (other) => figureOf(all, other.scenario, other.contender, 'bestNs') / bestNs,
           )
-          const perSecond = Math.round(1e9 / bestNs).toLocaleString('en')
-          return [
-            digits(bestNs, 0),
-            digits(medianNs, 0),
-            perSecond,
-            ...ratios.map((ratio) => `${digits(ratio, 2)} x`),
-          ]
+          return [digits(bestNs, 0), digits(medianNs, 0), digits(1e9 / bestNs, 0), ...ratios.map(ratio)]
         },
       }
     }
@@ -90,8 +52,4 @@ function columns(scenario: Scenario, all: readonly Measurement[]): Columns {
         row: ({ figures }) => [digits(figures.bytesPerKey, 1), digits(figures.textBytes, 1)],
       }
   }
-}
-
-function digits(value: number | undefined, decimals: number): string {
-  return value === undefined ? '-' : value.toFixed(decimals)
 }

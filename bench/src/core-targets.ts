@@ -1,15 +1,6 @@
+import { ALGORITHMS, FAST_ALGORITHMS } from './core-scenarios.js'
 import { type Figures, figureOf, type Measurement } from './figures.js'
-import { ALGORITHMS, FAST_ALGORITHMS } from './scenarios.js'
-
-/** Something promised, what it came to, and whether it holds. */
-export interface Result {
-  promise: string
-  value: number
-  unit: 'x' | 'ms' | 'bytes'
-  bound: 'at least' | 'at most'
-  target: number
-  holds: boolean
-}
+import { atLeast, atMost, type Result } from './targets.js'
 
 /** What the store in memory promises, in the order of the scenarios. */
 export function judge(all: readonly Measurement[]): Result[] {
@@ -49,8 +40,7 @@ export function judge(all: readonly Measurement[]): Result[] {
   /** The peers are always the awaited ones, whichever way ours is called. */
   function faster(name: string, scenario: string, peer: string, target: number): Result {
     const value = ns('10k-awaited', peer) / ns(scenario, name)
-    const promise = `${scenario}: speed of ${name} over ${peer}`
-    return { promise, value, unit: 'x', bound: 'at least', target, holds: value >= target }
+    return atLeast(target, 'x', `${scenario}: speed of ${name} over ${peer}`, value)
   }
 
   function smaller(name: string, scenario: string): Result {
@@ -64,8 +54,4 @@ export function judge(all: readonly Measurement[]): Result[] {
   function figure(scenario: string, contender: string, name: keyof Figures): number {
     return figureOf(all, scenario, contender, name)
   }
-}
-
-function atMost(target: number, unit: Result['unit'], promise: string, value: number): Result {
-  return { promise, value, unit, bound: 'at most', target, holds: value <= target }
 }

@@ -1,22 +1,18 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { circumstances } from './circumstances.js'
-import { report } from './core-report.js'
+import type { Benchmark } from './benchmark.js'
+import { columns } from './core-report.js'
+import { SCENARIOS, scenarioNamed } from './core-scenarios.js'
 import { judge } from './core-targets.js'
-import { measureAll } from './rounds.js'
+import { inOwnProcess } from './own-process.js'
+import { versionsOf } from './versions.js'
 
-/** The store in memory, against its peers and a bare Map. Answers whether every promise holds. */
-export async function core({ quick }: { quick: boolean }): Promise<boolean> {
-  const measurements = await measureAll(new URL('./core-child.js', import.meta.url), quick)
-  const results = judge(measurements)
-  report(measurements, results)
+const CHILD = new URL('./core-child.js', import.meta.url)
 
-  const file = new URL('../results/core.json', import.meta.url)
-  mkdirSync(new URL('.', file), { recursive: true })
-  writeFileSync(
-    file,
-    `${JSON.stringify({ ...circumstances('core'), quick, results, measurements }, null, 2)}\n`,
-  )
-  console.log(`Written to ${fileURLToPath(file)}`)
-  return results.every((result) => result.holds)
+/** The store in memory, against its peers and a bare Map. */
+export const core: Benchmark = {
+  name: 'core',
+  scenarios: SCENARIOS,
+  measure: (scenario, contender) => inOwnProcess(CHILD, [scenario, contender]),
+  columns: (scenario, all) => columns(scenarioNamed(scenario), all),
+  judge,
+  versions: () => versionsOf('rate-limiter-flexible', 'express-rate-limit'),
 }

@@ -12,6 +12,20 @@ type FigureName =
   | 'evictionMeanNs'
   | 'bytesPerKey'
   | 'textBytes'
+  | 'perSecond'
+  | 'cpuUs'
+  | 'bareUs'
+  | 'addedUs'
+  | 'p50Us'
+  | 'p99Us'
+  | 'p50ToYardstick'
+  | 'callsPerKeyAndSecond'
+  | 'checksPerKeyAndSecond'
+  | 'serverUs'
+  | 'longestMs'
+  | 'pushes'
+  | 'bytesPerUnit'
+  | 'failures'
 
 /** What one process reports. */
 export type Figures = Readonly<Partial<Record<FigureName, number>>>
@@ -30,8 +44,9 @@ export function overRounds(rounds: readonly Figures[]): Figures {
   return Object.fromEntries(
     names.map((name) => {
       const values = rounds.map((round) => round[name] ?? Number.NaN)
-      // Of the longest pauses the longest: "never" is said of all rounds.
-      return [name, name.endsWith('Ms') ? Math.max(...values) : median(values)]
+      // Of the longest pauses the longest, of failures the most: "never" is said of all rounds.
+      const isWorst = name.endsWith('Ms') || name === 'failures'
+      return [name, isWorst ? Math.max(...values) : median(values)]
     }),
   )
 }

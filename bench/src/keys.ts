@@ -1,4 +1,4 @@
-import type { KeyShape } from './scenarios.js'
+import type { KeyShape } from './core-scenarios.js'
 
 /**
  * Distinct keys, numbered from `from` on. They come out of a buffer, as a server's keys come out of a socket: text joined in

@@ -1,6 +1,6 @@
 import { createLimiter, ManualClock, MemoryStore, slidingWindowLog } from '@tidegate/core'
+import type { LogScenario } from './core-scenarios.js'
 import { type Figures, median } from './figures.js'
-import type { LogScenario } from './scenarios.js'
 
 /** Nanoseconds per check of one key whose log is full, the best and the median of the batches. */
 export function measureLog(contender: string, scenario: LogScenario): Figures {

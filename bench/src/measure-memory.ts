@@ -1,8 +1,8 @@
-import type { Subject } from './contenders.js'
+import type { Subject } from './core-contenders.js'
+import type { MemoryScenario } from './core-scenarios.js'
 import type { Figures } from './figures.js'
 import { collectGarbage } from './garbage.js'
 import { makeKeys } from './keys.js'
-import type { MemoryScenario } from './scenarios.js'
 
 /** What a store has per key beyond the key's text, and the text. */
 export async function measureMemory(

@@ -1,10 +1,10 @@
 import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
-import type { Subject } from './contenders.js'
+import type { Subject } from './core-contenders.js'
+import type { PauseScenario } from './core-scenarios.js'
 import { openCpuWait } from './cpu-wait.js'
 import type { Figures } from './figures.js'
 import { collectGarbage } from './garbage.js'
 import { makeKeys } from './keys.js'
-import type { PauseScenario } from './scenarios.js'
 
 /**
  * The longest single check while a store grows, and while every check evicts a key. By the clock, since a

@@ -1,7 +1,7 @@
-import type { Subject } from './contenders.js'
+import type { Subject } from './core-contenders.js'
+import type { SpeedScenario } from './core-scenarios.js'
 import { type Figures, median } from './figures.js'
 import { makeKeys, makeOrder } from './keys.js'
-import type { SpeedScenario } from './scenarios.js'
 import { hourWithRoom, setUp } from './set-up.js'
 
 /** Nanoseconds per check, the best and the median of the batches. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ContenderName, makeContender, type Subject } from './contenders.js'
+import { type ContenderName, makeContender, type Subject } from './core-contenders.js'
 import { makeKeys, makeOrder } from './keys.js'
 import { setUp } from './set-up.js'
 

@@ -1,4 +1,4 @@
-import type { Subject } from './contenders.js'
+import type { Subject } from './core-contenders.js'
 
 /**
  * Brings all keys into the store, goes through the order once, and refuses to go on unless what was

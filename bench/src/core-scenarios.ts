@@ -1,4 +1,5 @@
-import type { ContenderName } from './contenders.js'
+import type { Plan } from './benchmark.js'
+import type { ContenderName } from './core-contenders.js'
 
 /*
  * The one table of what is measured. A scenario is measured for each of its contenders, every time in a
@@ -7,14 +8,8 @@ import type { ContenderName } from './contenders.js'
 
 export type Scenario = SpeedScenario | PauseScenario | MemoryScenario | LogScenario
 
-interface Measured {
-  title: string
-  /** How often, at most, each contender is measured. What noise cannot change needs one round. */
-  rounds: number
-}
-
 /** Nanoseconds per check over keys in random order, the store holding all of them. */
-export interface SpeedScenario extends Measured {
+export interface SpeedScenario extends Plan {
   measure: 'speed'
   contenders: readonly ContenderName[]
   /** Against whom, and in which scenario they were measured: peers with promises have only one. */
@@ -30,14 +25,14 @@ export interface SpeedScenario extends Measured {
 }
 
 /** The longest single check while `keys` come into an empty store, and while as many others follow them. */
-export interface PauseScenario extends Measured {
+export interface PauseScenario extends Plan {
   measure: 'pauses'
   contenders: readonly ContenderName[]
   keys: number
 }
 
 /** Bytes per key beyond the key's own text. */
-export interface MemoryScenario extends Measured {
+export interface MemoryScenario extends Plan {
   measure: 'memory'
   contenders: readonly ContenderName[]
   keys: number
@@ -45,7 +40,7 @@ export interface MemoryScenario extends Measured {
 }
 
 /** Nanoseconds per check of one key's full log, the limit being the contender. */
-export interface LogScenario extends Measured {
+export interface LogScenario extends Plan {
   measure: 'log'
   contenders: readonly string[]
   limits: Readonly<Record<string, number>>

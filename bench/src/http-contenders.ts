@@ -1,0 +1,70 @@
+import type { Server } from 'node:http'
+import fastifyRateLimit from '@fastify/rate-limit'
+import { createLimiter, fixedWindow, MemoryStore, type Store } from '@tidegate/core'
+import { rateLimit as forExpress } from '@tidegate/http/express'
+import { rateLimit as forFastify } from '@tidegate/http/fastify'
+import { RedisStore } from '@tidegate/redis'
+import express, { type RequestHandler } from 'express'
+import { rateLimit as expressRateLimit } from 'express-rate-limit'
+import { fastify } from 'fastify'
+import { Redis } from 'ioredis'
+import { RedisStore as RateLimitRedis } from 'rate-limit-redis'
+
+/*
+ * Servers that answer `hello`, with a limiter in front or without. Each limiter is as it comes: by the client's
+ * address, with the headers that it sends by itself. Nothing is refused and nothing expires.
+ */
+
+export const LIMIT = 100_000_000
+const HOUR_MS = 3_600_000
+
+export type HttpContender = (redisUrl: string) => Promise<Server>
+
+export const HTTP_CONTENDERS: Readonly<Record<string, HttpContender>> = {
+  Express: async () => expressWith(),
+  'Express + ours': async () => expressWith(forExpress({ limiter: limiterOn(new MemoryStore()) })),
+  'Express + express-rate-limit': async () => expressWith(expressRateLimit(THEIRS)),
+  'Express + express-rate-limit, our headers': async () =>
+    expressWith(expressRateLimit({ ...THEIRS, standardHeaders: 'draft-8' })),
+  'Express + ours on Redis': async (url) =>
+    expressWith(forExpress({ limiter: limiterOn(new RedisStore(url)) })),
+  'Express + rate-limit-redis': async (url) => {
+    const client = new Redis(url)
+    const sendCommand = (command: string, ...args: string[]) => client.call(command, ...args) as Promise<number>
+    return expressWith(expressRateLimit({ ...THEIRS, store: new RateLimitRedis({ sendCommand }) }))
+  },
+  Fastify: () => fastifyWith(async () => {}),
+  'Fastify + ours': () =>
+    fastifyWith(async (app) => {
+      await app.register(forFastify, { limiter: limiterOn(new MemoryStore()) })
+    }),
+  'Fastify + @fastify/rate-limit': () =>
+    fastifyWith(async (app) => {
+      await app.register(fastifyRateLimit, { max: LIMIT, timeWindow: HOUR_MS })
+    }),
+}
+
+const THEIRS = { windowMs: HOUR_MS, limit: LIMIT }
+
+function limiterOn(store: Store) {
+  return createLimiter({ store, policy: fixedWindow({ limit: LIMIT, window: HOUR_MS, name: 'api' }) })
+}
+
+async function expressWith(...middleware: RequestHandler[]): Promise<Server> {
+  const app = express()
+  for (const one of middleware) app.use(one)
+  app.get('/', (_, response) => {
+    response.send('hello')
+  })
+  return new Promise((resolve) => {
+    const server = app.listen(0, '127.0.0.1', () => resolve(server))
+  })
+}
+
+async function fastifyWith(prepare: (app: ReturnType<typeof fastify>) => Promise<void>): Promise<Server> {
+  const app = fastify()
+  await prepare(app)
+  app.get('/', async () => 'hello')
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return app.server
+}

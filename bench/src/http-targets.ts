@@ -1,0 +1,16 @@
+import { figureOf, type Measurement } from './figures.js'
+import { atMost, type Result } from './targets.js'
+
+/** What the middleware promises: to add less to a request than what it is compared with. */
+export function judge(all: readonly Measurement[]): Result[] {
+  return [
+    added('express', 'Express + ours', 'Express + express-rate-limit'),
+    added('fastify', 'Fastify + ours', 'Fastify + @fastify/rate-limit'),
+    added('redis', 'Express + ours on Redis', 'Express + rate-limit-redis'),
+  ]
+
+  function added(scenario: string, ours: string, theirs: string): Result {
+    const ratio = figureOf(all, scenario, ours, 'addedUs') / figureOf(all, scenario, theirs, 'addedUs')
+    return atMost(1, 'x', `${scenario}: time added by ${ours} over ${theirs}`, ratio)
+  }
+}

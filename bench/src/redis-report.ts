@@ -1,0 +1,70 @@
+import { type Figures, figureOf, type Measurement } from './figures.js'
+import { redisScenarioNamed } from './redis-scenarios.js'
+import { type Columns, digits, ratio } from './table.js'
+
+/** What is shown of each contender in a scenario. */
+export function columns(name: string, all: readonly Measurement[]): Columns {
+  const scenario = redisScenarioNamed(name)
+  switch (scenario.measure) {
+    case 'load':
+      return {
+        headings: ['checks/s', ...toOthers(scenario.comparedWith), 'p50 µs', 'p99 µs', 'client CPU µs'],
+        row: ({ figures }) => [
+          digits(figures.perSecond, 0),
+          ...ratios(figures, scenario.comparedWith, 'perSecond'),
+          digits(figures.p50Us, 0),
+          digits(figures.p99Us, 0),
+          digits(figures.cpuUs, 2),
+        ],
+      }
+    case 'alone':
+      return {
+        headings: ['p50 µs', `to ${scenario.yardstick}`, 'p99 µs', 'client CPU µs'],
+        row: ({ figures }) => [
+          digits(figures.p50Us, 0),
+          ratio(figures.p50ToYardstick ?? Number.NaN),
+          digits(figures.p99Us, 0),
+          digits(figures.cpuUs, 2),
+        ],
+      }
+    case 'flood':
+      return {
+        headings: [
+          'refusals/s',
+          ...toOthers(scenario.comparedWith),
+          'client CPU µs',
+          'script calls per key and s',
+          'checks in them',
+        ],
+        row: ({ figures }) => [
+          digits(figures.perSecond, 0),
+          ...ratios(figures, scenario.comparedWith, 'perSecond'),
+          digits(figures.cpuUs, 2),
+          digits(figures.callsPerKeyAndSecond, 3),
+          digits(figures.checksPerKeyAndSecond, 3),
+        ],
+      }
+    case 'log':
+      return {
+        headings: ['server µs per check', 'longest, µs', 'RPUSH per check'],
+        row: ({ figures }) => [
+          digits(figures.serverUs, 1),
+          digits(figures.longestMs && figures.longestMs * 1000, 0),
+          digits(figures.pushes, 0),
+        ],
+      }
+    case 'memory':
+      return {
+        headings: ['bytes'],
+        row: ({ figures }) => [digits(figures.bytesPerUnit ?? figures.bytesPerKey, 1)],
+      }
+  }
+
+  function ratios(figures: Figures, others: readonly string[], figure: keyof Figures): string[] {
+    return others.map((other) => ratio((figures[figure] ?? Number.NaN) / figureOf(all, name, other, figure)))
+  }
+}
+
+function toOthers(names: readonly string[]): string[] {
+  return names.map((name) => `to ${name}`)
+}

@@ -1,0 +1,92 @@
+import type { Benchmark } from './benchmark.js'
+import type { Figures } from './figures.js'
+import { LOAD_CORE, redisOnCore } from './one-core.js'
+import { inOwnProcess } from './own-process.js'
+import { redisVersion, startRedis } from './redis-server.js'
+import { columns } from './service-report.js'
+import {
+  BARE,
+  type FlatOutScenario,
+  REDIS,
+  SERVICE_SCENARIOS,
+  serviceScenarioNamed,
+} from './service-scenarios.js'
+import { type ServerUnderLoad, startBare, startTidegate } from './service-server.js'
+import { answerOf, assertAlike, assertCounts, countedBy } from './service-set-up.js'
+import { judge } from './service-targets.js'
+import { loadWithWrk, wrkVersion } from './service-wrk.js'
+import { versionsOf } from './versions.js'
+
+const CHILD = new URL('./service-child.js', import.meta.url)
+const WARM_UP_SECONDS = 2
+
+/** Checks over HTTP, against a route of Fastify that only answers. */
+export const service: Benchmark = {
+  name: 'service',
+  scenarios: SERVICE_SCENARIOS,
+  measure,
+  columns,
+  judge,
+  versions: () => ({ ...versionsOf('fastify'), wrk: wrkVersion(), Redis: redisVersion() }),
+}
+
+async function measure(name: string, contender: string): Promise<Figures> {
+  const scenario = serviceScenarioNamed(name)
+  const redis = contender === REDIS ? await startRedis(redisOnCore(LOAD_CORE)) : undefined
+  try {
+    const server = await (contender === BARE ? startAlike() : startTidegate(redis?.url ?? 'memory'))
+    try {
+      if (contender !== BARE) await assertCounts(server.url)
+      if (scenario.measure === 'steady') return await measureSteady(name, server)
+      return await measureFlatOut(scenario, server, contender)
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    await redis?.stop()
+  }
+}
+
+/** The bare route, with an answer that the service has given. */
+async function startAlike(): Promise<ServerUnderLoad> {
+  const service = await startTidegate('memory')
+  const answer = await answerOf(service.url).finally(service.stop)
+  const bare = await startBare(answer)
+  await assertAlike(answer, bare.url)
+  return bare
+}
+
+async function measureSteady(name: string, server: ServerUnderLoad): Promise<Figures> {
+  return inOwnProcess(CHILD, [name, server.url])
+}
+
+async function measureFlatOut(
+  scenario: FlatOutScenario,
+  server: ServerUnderLoad,
+  contender: string,
+): Promise<Figures> {
+  await loadWithWrk(server.url, scenario, WARM_UP_SECONDS)
+  const before = contender === BARE ? undefined : await countedBy(server.url)
+  const cpuBefore = server.cpuUs()
+  const { requests, seconds, p50Us, p99Us } = await loadWithWrk(server.url, scenario, scenario.seconds)
+  const cpuAfter = server.cpuUs()
+  if (before !== undefined) {
+    const after = await countedBy(server.url)
+    const allowed = after.allowed - before.allowed
+    // What was on its way when time was up may be counted too, of the warm-up as well.
+    const isRight = Math.abs(allowed - requests) <= 2 * scenario.connections
+    if (!isRight || after.refused > 0 || after.degraded > 0) {
+      throw new Error(
+        `${requests} checks were answered, and the service counted ${allowed}; ${after.refused} refused, ${after.degraded} without the store.`,
+      )
+    }
+  }
+  return {
+    perSecond: requests / seconds,
+    p50Us,
+    p99Us,
+    ...(cpuBefore === undefined || cpuAfter === undefined
+      ? {}
+      : { cpuUs: (cpuAfter - cpuBefore) / requests }),
+  }
+}
