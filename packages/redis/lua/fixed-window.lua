@@ -6,6 +6,7 @@ State:  f, start, length, count; see state.lua
 Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local fixed_window = {}
+ALGORITHMS.f = fixed_window
 
 function fixed_window.decide(policy, key, now, cost, mode)
   local limit, window = policy.limit, policy.a

@@ -7,6 +7,7 @@ State:  k, level, unit, time; see state.lua
 Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local leaky_bucket = {}
+ALGORITHMS.k = leaky_bucket
 
 -- A level after `passed` microseconds of draining; never below empty.
 local function water_after(policy, stored, unit, passed)

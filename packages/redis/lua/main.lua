@@ -17,13 +17,6 @@ Output: the time, then three whole numbers for each limit:
           of a refund: the units given, in the level's own unit for buckets; 0; 0. Of a reset: 0, 0, 0
           of a limit that could not be decided: -1, 0, 0; the reasons follow at the end, as text
 ]]
-local ALGORITHMS = {
-  f = fixed_window,
-  l = sliding_window_log,
-  c = sliding_window_counter,
-  t = token_bucket,
-  k = leaky_bucket,
-}
 local COSTS, KINDS, POLICIES = 1073741824, 8, 1024
 local TOGETHER, REFUND, RESET = 2, 3, 5
 local MODES = { [0] = 'take', [1] = 'peek', [TOGETHER] = 'take', [4] = 'repair' }
@@ -54,51 +47,50 @@ local reply = { now }
 local answered = 1
 local reasons = {}
 
-local function put(first, second, third)
-  reply[answered + 1], reply[answered + 2], reply[answered + 3] = first, second, third
-  answered = answered + 3
+-- A decision as it is answered.
+local function three(allowed, remaining, retry_after, reset_after, delay)
+  if allowed then return remaining * 2 + 1, reset_after, delay end
+  return remaining * 2, reset_after, retry_after
 end
 
-local function answer(allowed, remaining, retry_after, reset_after, delay)
-  if allowed then put(remaining * 2 + 1, reset_after, delay) else put(remaining * 2, reset_after, retry_after) end
-end
-
-local function decide(limit, mode)
-  return limit.policy.decide(limit.policy, limit.key, now, limit.cost, mode)
-end
-
--- The limits of one entry, whatever its kind: decided all, then charged all or none.
+-- Any entry: its limits are decided all, then charged all or none. It answers for itself: whatever goes wrong with
+-- it, the others are decided. What only this needs is defined in here, because Redis defines the rest every time.
 local function answer_entry(entry, kind)
-  if kind == REFUND then
-    local limit = entry[1]
-    put(limit.policy.refund(limit.policy, limit.key, now, limit.decided_at, limit.cost), 0, 0)
-  elseif kind == RESET then
-    redis.call('UNLINK', entry[1].key)
-    put(0, 0, 0)
-  elseif #entry == 1 then
-    answer(decide(entry[1], MODES[kind]))
-  else
-    local all = true
-    for _, limit in ipairs(entry) do all = decide(limit, 'peek') and all end
-    for _, limit in ipairs(entry) do answer(decide(limit, all and 'take' or 'repair')) end
+  local function decide(limit, mode)
+    return limit.policy.decide(limit.policy, limit.key, now, limit.cost, mode)
   end
-end
 
--- An entry answers for itself: whatever goes wrong with it, the others are decided.
-local function try_entry(entry, kind)
-  local before = answered
-  local ok, reason
-  for _ = 0, #entry do
-    ok, reason = pcall(answer_entry, entry, kind)
-    if ok then return end
-    for i = before + 1, answered do reply[i] = nil end
-    answered = before
-    -- A state that turns out to be damaged counts as none: once more, without it.
-    if type(reason) ~= 'table' or not reason.damaged then break end
-    redis.call('DEL', reason.damaged)
+  local function attempt()
+    local limit = entry[1]
+    if kind == REFUND then
+      return { limit.policy.refund(limit.policy, limit.key, now, limit.decided_at, limit.cost), 0, 0 }
+    elseif kind == RESET then
+      redis.call('UNLINK', limit.key)
+      return { 0, 0, 0 }
+    end
+    local mode = MODES[kind]
+    if #entry > 1 then
+      for _, one in ipairs(entry) do
+        if not decide(one, 'peek') then mode = 'repair' end
+      end
+    end
+    local numbers = {}
+    for i, one in ipairs(entry) do
+      numbers[3 * i - 2], numbers[3 * i - 1], numbers[3 * i] = three(decide(one, mode))
+    end
+    return numbers
   end
-  for _ = 1, #entry do put(-1, 0, 0) end
-  reasons[#reasons + 1] = type(reason) == 'table' and reason.err or tostring(reason)
+
+  local ok, result
+  for _ = 0, #entry do
+    ok, result = pcall(attempt)
+    -- A state that turns out to be damaged counts as none: once more, without it.
+    if ok or type(result) ~= 'table' or not result.damaged then break end
+    redis.call('DEL', result.damaged)
+  end
+  for i = 1, 3 * #entry do reply[answered + i] = ok and result[i] or (i % 3 == 1 and -1 or 0) end
+  answered = answered + 3 * #entry
+  if not ok then reasons[#reasons + 1] = type(result) == 'table' and result.err or tostring(result) end
 end
 
 local entry = {}
@@ -110,12 +102,12 @@ while first <= #KEYS do
   local cost, kind = code - high * COSTS, high % KINDS
   high = floor(high / KINDS)
   local policy, last = policies[high % POLICIES], first + floor(high / POLICIES)
+  local mode = MODES[kind]
   local decided_at
   if kind == REFUND then
     decided_at = tonumber(ARGV[next_arg])
     next_arg = next_arg + 1
   end
-  local mode = MODES[kind]
   for i = first, last do
     local key = KEYS[i]
     local ok, allowed, remaining, retry_after, reset_after, delay
@@ -124,11 +116,13 @@ while first <= #KEYS do
       ok, allowed, remaining, retry_after, reset_after, delay = pcall(policy.decide, policy, key, now, cost, mode)
     end
     if ok then
-      answer(allowed, remaining, retry_after, reset_after, delay)
+      reply[answered + 1], reply[answered + 2], reply[answered + 3] =
+        three(allowed, remaining, retry_after, reset_after, delay)
+      answered = answered + 3
     else
       entry[#entry + 1] = { policy = policy, key = key, cost = cost, decided_at = decided_at }
       if kind ~= TOGETHER then
-        try_entry(entry, kind)
+        answer_entry(entry, kind)
         entry = {}
       end
     end

@@ -6,6 +6,7 @@ State:  c, start, length, prev, curr; see state.lua
 Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local sliding_window_counter = {}
+ALGORITHMS.c = sliding_window_counter
 
 -- The first moment at which no more than `room` counts as used, it being more now.
 local function moment_of(room, start, length, prev, curr)

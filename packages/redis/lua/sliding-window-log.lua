@@ -9,6 +9,7 @@ State:  a list: base, then for each run of units of one moment its time and the 
 Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local sliding_window_log = {}
+ALGORITHMS.l = sliding_window_log
 
 -- A whole number, or an error that `main.lua` answers by letting go of the key.
 local function whole(key, value)

@@ -1,6 +1,7 @@
 --[[
 What every algorithm needs: the clock rule, and reading and writing a state of numbers.
 
+  ALGORITHMS                        by their letters: each file of one adds its own
   as_of(newest, now, span)          the moment to decide as of; see core's algorithms/algorithm.ts
   answer_of(command, key)           what Redis answers; nothing if the key is of another type
   read(key, letter, layout)         the numbers of a state, or nothing if there is none, or none that can
@@ -10,6 +11,7 @@ What every algorithm needs: the clock rule, and reading and writing a state of n
   text(number)                      a whole number as it is written
   ttl is in microseconds; expiry is relative and rounded up to the next millisecond
 ]]
+local ALGORITHMS = {}
 local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
 local SLACK_MS = 0
 

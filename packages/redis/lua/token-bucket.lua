@@ -7,6 +7,7 @@ State:  t, level, unit, time; see state.lua
 Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 ]]
 local token_bucket = {}
+ALGORITHMS.t = token_bucket
 
 -- A level after `passed` microseconds of refilling; never above full.
 local function tokens_after(policy, stored, unit, passed)

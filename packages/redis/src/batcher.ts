@@ -1,7 +1,7 @@
 import { TidegateError } from '@tidegate/core'
 import { decode, type Entry, type EntryReply, encode } from './call.js'
 import type { RedisConnection } from './connection.js'
-import { SCRIPT, SCRIPT_SHA } from './script.js'
+import type { Script } from './script.js'
 
 type Decided = Extract<EntryReply, { decisions: unknown }>
 
@@ -18,8 +18,8 @@ interface Lane {
   waiting: Waiting[]
   inFlight: number
   isScheduled: boolean
-  /** The call that brings the script to a server that does not have it. */
-  loading: Promise<unknown> | undefined
+  /** The call that brings a script to a server that does not have it, and which. */
+  loading: { script: Script; call: Promise<unknown> } | undefined
 }
 
 export interface BatcherOptions {
@@ -137,22 +137,22 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
    * checks, so that not every call of a full connection should bring it.
    */
   async function call(lane: Lane, entries: readonly Entry[]): Promise<unknown> {
-    const { keys, args } = encode(entries, timeUs())
+    const { script, keys, args } = encode(entries, timeUs())
     const rest = [String(keys.length), ...keys, ...args]
     for (let attempt = 1; ; attempt++) {
       try {
-        return await connection.send(keys[0]!, ['EVALSHA', SCRIPT_SHA, ...rest])
+        return await connection.send(keys[0]!, ['EVALSHA', script.sha, ...rest])
       } catch (error) {
         if (!String((error as Error)?.message).startsWith('NOSCRIPT')) throw error
       }
-      if (lane.loading !== undefined && attempt < MAX_ATTEMPTS) {
-        await lane.loading.catch(() => {})
+      if (lane.loading?.script === script && attempt < MAX_ATTEMPTS) {
+        await lane.loading.call.catch(() => {})
         continue
       }
-      const loading = connection.send(keys[0]!, ['EVAL', SCRIPT, ...rest])
+      const loading = { script, call: connection.send(keys[0]!, ['EVAL', script.text, ...rest]) }
       lane.loading = loading
       try {
-        return await loading
+        return await loading.call
       } finally {
         if (lane.loading === loading) lane.loading = undefined
       }

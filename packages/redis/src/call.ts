@@ -1,5 +1,6 @@
 import type { Decision, Policy } from '@tidegate/core'
 import { TidegateError } from '@tidegate/core'
+import { type Script, scriptFor } from './script.js'
 
 /** One limit of one entry, with the name of its Redis key. */
 export interface RedisLimit {
@@ -37,8 +38,15 @@ const POLICIES = 2 ** 10
 const RUN = COSTS * 8 * POLICIES
 const MAX_RUN = 2 ** 10
 
-/** The keys and arguments of one call of the script; see `lua/main.lua`. */
-export function encode(entries: readonly Entry[], timeUs: number): { keys: string[]; args: string[] } {
+/** What one call sends. */
+export interface Call {
+  script: Script
+  keys: string[]
+  args: string[]
+}
+
+/** The script, keys and arguments of one call of the script; see `lua/main.lua`. */
+export function encode(entries: readonly Entry[], timeUs: number): Call {
   const keys: string[] = []
   const policies: Policy[] = []
   const runs: string[] = []
@@ -68,7 +76,7 @@ export function encode(entries: readonly Entry[], timeUs: number): { keys: strin
   const args = [String(timeUs), String(policies.length)]
   for (const policy of policies) args.push(...argumentsOf(policy))
   args.push(...runs)
-  return { keys, args }
+  return { script: scriptFor(policies), keys, args }
 }
 
 /** Four arguments for a policy, made once. */

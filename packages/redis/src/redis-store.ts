@@ -48,6 +48,7 @@ export class RedisStore implements Store {
   readonly #store: Store
   readonly #batcher: ReturnType<typeof createBatcher>
   readonly #partOf: (request: ResetRequest) => string
+  readonly #onReady: RedisConnection['onReady']
 
   /** `redis://`, `rediss://`, `redis+sentinel://h1,h2/name`, `redis+cluster://h1,h2`, or a client of your own. */
   constructor(
@@ -64,7 +65,8 @@ export class RedisStore implements Store {
     this.#batcher = batcher
     const giveBack = (request: RefundRequest) => this.#store.refund(request)
     const bare = createBareStore({ connection, batcher, prefix, slotOf, giveBack })
-    const { nodeOf } = connection
+    const { nodeOf, onReady } = connection
+    this.#onReady = onReady
     this.#partOf = nodeOf ? (request) => nodeOf(slotOf(bare.redisKeyOf(request))) ?? 'unknown' : () => 'all'
     this.#store = rememberRefusals(bare, {
       capMs: rememberRefusalsMs,
@@ -98,6 +100,11 @@ export class RedisStore implements Store {
   /** The node that a key is on: on a cluster, one can be down while the others are not. */
   partOf(request: ResetRequest): string {
     return this.#partOf(request)
+  }
+
+  /** Told of every new connection: on a cluster, of that of any node. */
+  onReachable(listener: () => void): void {
+    this.#onReady?.(listener)
   }
 
   /** What has not been sent by then is not sent any more. Default: the connect time-out. */
