@@ -8,6 +8,7 @@ export default defineConfig({
       'scripts/**/*.test.ts',
       'docs/**/*.test.ts',
       'bench/src/**/*.test.ts',
+      'e2e/src/**/*.test.ts',
     ],
     testTimeout: 60_000,
     hookTimeout: 60_000,

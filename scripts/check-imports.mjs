@@ -18,6 +18,7 @@ const RULE = {
   },
   'packages/client': { may: ['@tidegate/core'], node: false },
   'apps/server': { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
+  e2e: { may: ['@tidegate/core', '@tidegate/redis'], node: true },
   bench: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
 }
 

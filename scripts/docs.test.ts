@@ -66,7 +66,7 @@ describe('the examples in the documentation', () => {
   })
 })
 
-it('npm start shows the five algorithms', async () => {
+it('examples/five-algorithms.mjs compares the five algorithms', async () => {
   const { stdout } = await run(process.execPath, [join(root, 'examples/five-algorithms.mjs')])
   for (const name of ['fixed', 'log', 'counter', 'token', 'leaky'])
     expect(stdout).toMatch(new RegExp(name, 'i'))

@@ -13,6 +13,8 @@ const OLDEST_NODE = [20, 19]
 const TOOLS = [
   { command: 'redis-server', package: 'redis-server', for: 'the tests of the Redis store' },
   { command: 'chromium', package: 'chromium', for: 'the tests in a browser' },
+  { command: 'curl', package: 'curl', for: 'the examples of the service' },
+  { command: 'python3', package: 'python3', for: 'the examples of the service' },
 ]
 
 checkNode()

@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import autocannon from 'autocannon'
 import { type Figures, median } from './figures.js'
-import { HTTP_CONTENDERS, LIMIT } from './http-contenders.js'
 import { httpScenarioNamed, LOAD } from './http-scenarios.js'
+import type { Served } from './http-server.js'
 
 /*
  * Puts load on one contender and on the bare framework, which are both in a process of their own, by turns: a
@@ -13,34 +13,35 @@ import { httpScenarioNamed, LOAD } from './http-scenarios.js'
 
 const [scenarioName = '', contender = '', redisUrl = ''] = process.argv.slice(2)
 const { bare } = httpScenarioNamed(scenarioName)
-if (HTTP_CONTENDERS[contender] === undefined) throw new Error(`There is no contender "${contender}".`)
+const [BARE, LIMITED] = [0, 1]
 
 const server = fork(new URL('./http-server.js', import.meta.url), [redisUrl, bare, contender], {
   execArgv: [],
 })
-try {
-  const [ports] = (await once(server, 'message')) as [number[]]
-  const figures = await measure(server, ports[0]!, ports[1]!)
-  await new Promise((resolve) => process.send?.(figures, resolve))
-} finally {
-  server.disconnect()
-}
-process.exit(0)
+server.once('exit', (code) => {
+  throw new Error(`The server of "${contender}" ended with code ${code}; its reason is above.`)
+})
+const [ports] = (await once(server, 'message')) as [number[]]
+const figures = await measure()
+server.removeAllListeners('exit')
+server.disconnect()
+process.send?.(figures, () => process.exit(0))
 
-async function measure(server: ChildProcess, barePort: number, port: number): Promise<Figures> {
-  const before = await remaining(port)
-  if (before === undefined || (await remaining(barePort)) !== undefined) {
+async function measure(): Promise<Figures> {
+  const before = { left: await remaining(LIMITED), asked: (await served(server)).requests[LIMITED]! }
+  if (before.left === undefined || (await remaining(BARE)) !== undefined) {
     throw new Error(`${contender} should say what is left, and ${bare} should not.`)
   }
-  for (const one of [barePort, port]) await turn(server, one, LOAD.warmUpRequests)
+  for (const one of [BARE, LIMITED]) await turn(one, LOAD.warmUpRequests)
   const turns: { bare: Turn; limited: Turn }[] = []
   for (let i = 0; i < LOAD.turns; i++) {
-    const bareTurn = await turn(server, barePort, LOAD.requests)
-    turns.push({ bare: bareTurn, limited: await turn(server, port, LOAD.requests) })
+    // By turns in turn: what gets slower or faster with time does so for both.
+    if (i % 2 === 0) turns.push({ bare: await turn(BARE), limited: await turn(LIMITED) })
+    else turns.push({ limited: await turn(LIMITED), bare: await turn(BARE) })
   }
-  const counted = before - ((await remaining(port)) ?? 0)
-  const sent = LOAD.warmUpRequests + LOAD.turns * LOAD.requests + 1
-  if (counted !== sent) throw new Error(`${contender} was sent ${sent} requests and counted ${counted}.`)
+  const counted = before.left - ((await remaining(LIMITED)) ?? 0)
+  const asked = (await served(server)).requests[LIMITED]! - before.asked
+  if (counted !== asked) throw new Error(`${contender} was asked ${asked} times and counted ${counted}.`)
   return {
     bareUs: median(turns.map((one) => one.bare.cpuUs)),
     cpuUs: median(turns.map((one) => one.limited.cpuUs)),
@@ -54,31 +55,39 @@ interface Turn {
   perSecond: number
 }
 
-async function turn(server: ChildProcess, port: number, requests: number): Promise<Turn> {
-  const { connections } = LOAD
-  const usedBefore = await cpuUs(server)
+async function turn(which: number, amount: number = LOAD.requests): Promise<Turn> {
+  const { connections, pipelining } = LOAD
+  const before = await served(server)
   const start = performance.now()
   // It looks whether it is done at every sample.
-  const url = `http://127.0.0.1:${port}/`
-  const result = await autocannon({ url, connections, amount: requests, sampleInt: 10 })
+  const result = await autocannon({ url: urlOf(which), connections, pipelining, amount, sampleInt: 5 })
   const seconds = (performance.now() - start) / 1000
-  if (result['2xx'] !== requests || result.errors > 0) {
-    throw new Error(`${contender}: of ${requests} requests ${result['2xx']} were answered.`)
+  const after = await served(server)
+  // Not the amount: it counts some of the last answers no more.
+  const requests = after.requests[which]! - before.requests[which]!
+  if (result.errors > 0 || result.non2xx > 0 || requests < amount / 2) {
+    const { errors, non2xx } = result
+    throw new Error(
+      `${contender}: of ${amount} requests ${requests} came; ${errors} failed, ${non2xx} refused.`,
+    )
   }
-  return { cpuUs: ((await cpuUs(server)) - usedBefore) / requests, perSecond: requests / seconds }
+  return { cpuUs: (after.cpuUs - before.cpuUs) / requests, perSecond: requests / seconds }
 }
 
-async function cpuUs(server: ChildProcess): Promise<number> {
-  server.send('cpu')
-  const [used] = (await once(server, 'message')) as [number]
-  return used
+async function served(by: ChildProcess): Promise<Served> {
+  by.send('served?')
+  const [answer] = (await once(by, 'message')) as [Served]
+  return answer
 }
 
 /** What it says is left; asking takes one. */
-async function remaining(port: number): Promise<number | undefined> {
-  const response = await fetch(`http://127.0.0.1:${port}/`)
+async function remaining(which: number): Promise<number | undefined> {
+  const response = await fetch(urlOf(which))
   await response.arrayBuffer()
   const left = response.headers.get('x-ratelimit-remaining')
-  if (left !== null && !(Number(left) <= LIMIT)) throw new Error(`${contender} says that ${left} are left.`)
   return left === null ? undefined : Number(left)
+}
+
+function urlOf(which: number): string {
+  return `http://127.0.0.1:${ports[which]}/`
 }

@@ -7,13 +7,14 @@ export function columns(name: string, all: readonly Measurement[]): Columns {
   switch (serviceScenarioNamed(name).measure) {
     case 'flat-out':
       return {
-        headings: ['requests/s', `to ${BARE}`, 'p50 ms', 'p99 ms', 'server CPU µs'],
+        headings: ['requests/s', `to ${BARE}`, 'p50 ms', 'p99 ms', 'server CPU µs', 'failures'],
         row: ({ figures }) => [
           digits(figures.perSecond, 0),
           ratio(figures.perSecond! / figureOf(all, name, BARE, 'perSecond')),
           digits(figures.p50Us! / 1000, 2),
           digits(figures.p99Us! / 1000, 2),
           digits(figures.cpuUs, 1),
+          digits(figures.failures, 0),
         ],
       }
     case 'steady':

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import type { AskOptions } from './cli/ask.js'
 import type { StartFlags } from './cli/start.js'
 import { EXIT, type Terminal } from './cli/terminal.js'
+import { version } from './version.js'
 
 /** Does what the arguments say; answers with the exit code. Each command brings in what only it needs. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -116,10 +116,6 @@ function settle(command: Command, terminal: Terminal): Command {
 function wholeFromOne(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number from 1 up.')
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
 const CODES = `

@@ -104,6 +104,7 @@ describe('a store that is lost', () => {
     ]
     const each = await service.post(BATCH, { checks })
     expect(each.status).toBe(200)
+    expect(each.headers.get('x-ratelimit-degraded')).toBe('closed')
     expect(each.body.results).toMatchObject([
       { allowed: true, degraded: 'open' },
       { allowed: false, degraded: 'closed', message: 'The rate limiter cannot answer right now' },

@@ -53,6 +53,19 @@ export async function startProcess(
   return { url: url()!, process: child, logged, ended, stop }
 }
 
+/** What a command that does not go on says and ends with. */
+export async function runCommand(args: readonly string[]): Promise<{ code: number | null; says: string }> {
+  const child = spawn(process.execPath, [COMMAND, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let says = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data) => {
+      says += data
+    })
+  }
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, says }
+}
+
 /** The processes that a process has started. */
 export function childrenOf({ pid }: ChildProcess): number[] {
   try {

@@ -87,8 +87,12 @@ function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions)
   return new Redis({ ...common, ...hosts[0]!, db: path === '' ? 0 : Number(path) })
 }
 
+/**
+ * The first soon: what waits to be written while a connection is replaced should still be in time. Not at once, since a
+ * server that takes connections and loses them must not be asked without end.
+ */
 function retryDelayMs(attempt: number): number {
-  return Math.min(50 * attempt, 500)
+  return attempt === 1 ? 10 : Math.min(50 * (attempt - 1), 500)
 }
 
 type Scheme = 'redis' | 'rediss' | 'redis+sentinel' | 'redis+cluster'

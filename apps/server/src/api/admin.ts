@@ -3,12 +3,12 @@ import type { InForce } from '../in-force.js'
 import type { Service } from '../service.js'
 import { adminsOnly } from './access.js'
 import { assertNoBody } from './no-body.js'
-import { BAD_REQUEST, FOR_ADMINS, noQuery } from './schemas.js'
+import { ADMIN, BAD_REQUEST, FOR_ADMINS, noQuery } from './schemas.js'
 
 const schema = {
   tags: ['administration'],
   summary: 'The policies and rules in force.',
-  security: [{ token: [] }],
+  security: ADMIN,
   querystring: noQuery,
   response: {
     200: {

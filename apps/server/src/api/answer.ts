@@ -1,5 +1,6 @@
 import type { Decision } from '@tidegate/core'
-import { rateLimitHeaders, retryAfterSeconds, type Standard } from '@tidegate/http'
+import { type LimitShown, rateLimitHeaders, retryAfterSeconds, type Standard } from '@tidegate/http'
+import type { FastifyReply } from 'fastify'
 import type { Asked } from './asking.js'
 
 /** What `/check` answers. */
@@ -19,9 +20,9 @@ export interface CheckBody {
 
 export const ALLOWED = 'Request allowed'
 export const REFUSED = 'Rate limit exceeded'
-export const UNAVAILABLE = 'The rate limiter cannot answer right now'
+const UNAVAILABLE = 'The rate limiter cannot answer right now'
 
-export const STANDARDS: readonly Standard[] = ['legacy', 'draft-10']
+const STANDARDS: readonly Standard[] = ['legacy', 'draft-10']
 
 export function bodyOf({ by, take }: Asked, decision: Decision, message: string): CheckBody {
   const { degraded } = decision
@@ -60,6 +61,21 @@ export function messageOf({ allowed, degraded }: Decision): string {
   return allowed ? ALLOWED : degraded === 'closed' ? UNAVAILABLE : REFUSED
 }
 
-export function headersOf({ by }: Asked, decision: Decision): Record<string, string> {
-  return rateLimitHeaders([{ decision, policy: by.policy }], STANDARDS)
+/** Fastify makes every name small, each time anew; these are known. */
+const SMALL: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    'X-RateLimit-Limit',
+    'X-RateLimit-Remaining',
+    'X-RateLimit-Reset',
+    'X-RateLimit-Degraded',
+    'RateLimit',
+    'RateLimit-Policy',
+    'Retry-After',
+  ].map((name) => [name, name.toLowerCase()]),
+)
+
+/** What the headers say of one limit, or of several. */
+export function showLimits(limits: readonly LimitShown[], reply: FastifyReply): void {
+  const fields = rateLimitHeaders(limits, STANDARDS)
+  for (const name in fields) reply.header(SMALL[name] ?? name, fields[name])
 }

@@ -6,11 +6,12 @@ import { callersOnly } from './access.js'
 import { bodyOf, messageOf } from './answer.js'
 import { badRequest } from './api-error.js'
 import { type Asked, type Question, understand } from './asking.js'
-import { bodiesOf, closedOf, record, takeAll, whenAnswered } from './decided.js'
+import { bodiesOf, closedOf, record, showDegraded, takeAll, whenAnswered } from './decided.js'
 import { sendRefusal, sendUnavailable } from './refuse.js'
 import {
   BAD_REQUEST,
   BODY_REFUSED,
+  CALLER,
   checkBody,
   FOR_CALLERS,
   noQuery,
@@ -34,6 +35,7 @@ const batchBody = {
 const schema = {
   tags: ['rate limit'],
   summary: 'Many checks at once, each by itself, or all or nothing.',
+  security: CALLER,
   querystring: noQuery,
   body: {
     type: 'object',
@@ -78,6 +80,7 @@ function eachByItself(service: Service, asked: readonly Asked[], reply: FastifyR
     ? Promise.all(answers)
     : (answers as Decision[])
   whenAnswered(all, reply, (decisions) => {
+    showDegraded(decisions, reply)
     const results = decisions.map((decision, i) => {
       record(service, asked[i]!, decision, start)
       return bodyOf(asked[i]!, decision, messageOf(decision))
@@ -94,6 +97,7 @@ function together(
 ): void {
   assertSumsFit(asked)
   takeAll(service, asked, reply, (taken) => {
+    showDegraded(taken.decisions, reply)
     const body = { allowed: taken.allowed, results: bodiesOf(taken) }
     if (taken.allowed) return void reply.send(body)
     const closed = closedOf(taken)

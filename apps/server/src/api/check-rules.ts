@@ -7,12 +7,11 @@ import {
   parseAddress,
   type RequestFacts,
   type Rule,
-  rateLimitHeaders,
 } from '@tidegate/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { InForce } from '../in-force.js'
 import type { Service } from '../service.js'
-import { ALLOWED, REFUSED, STANDARDS } from './answer.js'
+import { ALLOWED, REFUSED, showLimits } from './answer.js'
 import { badRequest } from './api-error.js'
 import { type Asked, assertOwn } from './asking.js'
 import { bodiesOf, closedOf, type Taken, takeAll } from './decided.js'
@@ -86,7 +85,7 @@ export function checkRules(
   }
   takeAll(service, asked, reply, (taken) => {
     const shown = limitsShown(taken)
-    reply.headers(rateLimitHeaders(shown, STANDARDS))
+    showLimits(shown, reply)
     const closed = closedOf(taken)
     const body = { ...answerOf(matched, taken), withoutKey }
     if (taken.allowed) reply.send(body)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from '../service.js'
 import { callersOnly } from './access.js'
-import { ALLOWED, bodyOf, headersOf, REFUSED } from './answer.js'
+import { ALLOWED, bodyOf, REFUSED, showLimits } from './answer.js'
 import { badRequest } from './api-error.js'
 import { type Question, understand } from './asking.js'
 import { checkRules, type DescribedRequest, describedRequest, rulesBody } from './check-rules.js'
@@ -11,6 +11,7 @@ import { sendRefusal, sendUnavailable } from './refuse.js'
 import {
   BAD_REQUEST,
   BODY_REFUSED,
+  CALLER,
   checkBody,
   FOR_CALLERS,
   QUESTION,
@@ -26,6 +27,7 @@ const ERRORS = { ...BAD_REQUEST, ...FOR_CALLERS, ...UNKNOWN_POLICY, ...UNAVAILAB
 const getSchema = {
   tags: ['rate limit'],
   summary: 'May this request pass? If so, it is counted.',
+  security: CALLER,
   querystring: questionQuery,
   response: { 200: checkBody, 429: refusals('It may not pass.', checkBody), ...ERRORS },
 }
@@ -39,6 +41,7 @@ const answers = {
 const postSchema = {
   tags: ['rate limit'],
   summary: 'May this request pass? If so, it is counted.',
+  security: CALLER,
   description:
     'Give key, policy or algorithm, and permits in the query or in the body, each once. Or give request, and every rule of the file that matches it is checked, all or nothing.',
   querystring: questionQuery,
@@ -73,7 +76,7 @@ function check(service: Service, question: Question, request: FastifyRequest, re
   const start = performance.now()
   whenAnswered(service.store.check(asked.take), reply, (decision) => {
     record(service, asked, decision, start)
-    reply.headers(headersOf(asked, decision))
+    showLimits([{ decision, policy: asked.by.policy }], reply)
     if (decision.allowed) reply.send(bodyOf(asked, decision, ALLOWED))
     else if (decision.degraded === 'closed') sendUnavailable(request, reply, decision)
     else sendRefusal(bodyOf(asked, decision, REFUSED), decision, request, reply)

@@ -59,3 +59,11 @@ export function bodiesOf({ asked, allowed, decisions }: Taken): CheckBody[] {
 export function closedOf({ allowed, decisions }: Taken): Decision | undefined {
   return allowed ? undefined : decisions.find((decision) => decision?.degraded === 'closed')
 }
+
+/** Says in a header that the store has not decided all of it; of several ways, the strictest. */
+export function showDegraded(decisions: readonly (Decision | undefined)[], reply: FastifyReply): void {
+  const mode = MODES.find((mode) => decisions.some((decision) => decision?.degraded === mode))
+  if (mode !== undefined) reply.header('x-ratelimit-degraded', mode)
+}
+
+const MODES = ['closed', 'local', 'open'] as const

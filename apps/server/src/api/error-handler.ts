@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { TidegateError } from '@tidegate/core'
 import { prefersProblem } from '@tidegate/http'
@@ -88,7 +89,7 @@ export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): voi
   const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'This is no HTTP request.']
   const body = JSON.stringify(errorBody(new ApiError(status, message)))
   const head = [
-    `HTTP/1.1 ${status} ${status === 400 ? 'Bad Request' : status === 408 ? 'Request Timeout' : 'Request Header Fields Too Large'}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'cache-control: no-store',

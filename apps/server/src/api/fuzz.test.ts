@@ -63,7 +63,7 @@ function exchange(url: string, bytes: Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port) }, () => socket.end(bytes))
     let answer = ''
-    socket.setTimeout(5000, () => socket.destroy())
+    socket.setTimeout(30_000, () => socket.destroy())
     socket.on('data', (data) => {
       answer += data.toString('latin1')
     })

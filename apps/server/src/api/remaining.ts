@@ -1,15 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import type { Service } from '../service.js'
 import { callersOnly } from './access.js'
-import { bodyOf, headersOf } from './answer.js'
+import { bodyOf, showLimits } from './answer.js'
 import { type Question, understand } from './asking.js'
 import { whenAnswered } from './decided.js'
 import { assertNoBody } from './no-body.js'
-import { BAD_REQUEST, checkBody, FOR_CALLERS, questionQuery, UNKNOWN_POLICY } from './schemas.js'
+import { BAD_REQUEST, CALLER, checkBody, FOR_CALLERS, questionQuery, UNKNOWN_POLICY } from './schemas.js'
 
 const schema = {
   tags: ['rate limit'],
   summary: 'What a check would answer now; nothing is counted.',
+  security: CALLER,
   querystring: questionQuery,
   response: { 200: checkBody, ...BAD_REQUEST, ...FOR_CALLERS, ...UNKNOWN_POLICY },
 }
@@ -20,9 +21,10 @@ export function remainingRoutes(app: FastifyInstance, service: Service): void {
     assertNoBody(request)
     const asked = understand(service.inForce, request.query as Question, request)
     whenAnswered(service.store.peek(asked.take), reply, (decision) => {
-      const { 'Retry-After': _, ...headers } = headersOf(asked, decision)
+      showLimits([{ decision, policy: asked.by.policy }], reply)
       const message = decision.allowed ? 'Request would be allowed' : 'Request would be refused'
-      reply.headers(headers).send(bodyOf(asked, decision, message))
+      // Nobody was refused, so nobody has to wait.
+      reply.removeHeader('retry-after').send(bodyOf(asked, decision, message))
     })
   })
 }

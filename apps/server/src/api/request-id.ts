@@ -12,6 +12,6 @@ export function requestIds(): (request: IncomingMessage) => string {
     const given = headers['x-request-id']
     if (typeof given === 'string' && SANE.test(given)) return given
     count++
-    return `${process}-${count.toString(36)}`
+    return `${process}-${count}`
   }
 }

@@ -5,12 +5,12 @@ import { badRequest } from './api-error.js'
 import { assertClientKey, policyOf, type Question } from './asking.js'
 import { whenAnswered } from './decided.js'
 import { assertNoBody } from './no-body.js'
-import { BAD_REQUEST, errors, FOR_ADMINS, QUESTION, UNKNOWN_POLICY } from './schemas.js'
+import { ADMIN, BAD_REQUEST, errors, FOR_ADMINS, QUESTION, UNKNOWN_POLICY } from './schemas.js'
 
 const schema = {
   tags: ['administration'],
   summary: 'Forgets a key, in one policy or in all.',
-  security: [{ token: [] }],
+  security: ADMIN,
   querystring: {
     type: 'object',
     additionalProperties: false,

@@ -116,6 +116,10 @@ export function refusals(description: string, schema: { properties: object; requ
   }
 }
 
+export const ADMIN = [{ token: [] }]
+/** A token is needed only if there are callers in the file. */
+export const CALLER = [{}, ...ADMIN]
+
 export const BAD_REQUEST = { 400: errors('Something can never be right; nothing was counted.') }
 export const FOR_CALLERS = {
   401: errors("With callers in the file: no caller's token, or none that is known."),

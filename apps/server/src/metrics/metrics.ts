@@ -21,7 +21,7 @@ interface Counts {
   refused: number
 }
 
-export type BreakerState = (typeof BREAKER_STATES)[number]
+type BreakerState = (typeof BREAKER_STATES)[number]
 
 export interface Metrics {
   readonly registry: Registry

@@ -13,7 +13,14 @@ const NEEDS_RESTART = ['host', 'port', 'store', 'limits'] as const satisfies (ke
  * nothing.
  */
 export function reload(service: Service, load: () => Loaded, file: string | undefined, log: Logger): void {
-  const loaded = load()
+  let loaded: Loaded
+  try {
+    loaded = load()
+  } catch (error) {
+    service.metrics.countReload('failed')
+    log.error({ err: error }, 'The configuration could not be read; the one before stays in force')
+    return
+  }
   if ('mistakes' in loaded) {
     service.metrics.countReload('failed')
     const mistakes = describeMistakes(loaded.mistakes, file ?? '').split('\n')

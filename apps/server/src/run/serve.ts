@@ -50,6 +50,7 @@ export async function serve({ config, log, exposition }: ServeOptions): Promise<
     await store.close()
     throw error
   }
+  app.server.on('error', (error) => log.error({ err: error }, 'A connection could not be accepted'))
   return { url: urlOf(app.server.address() as AddressInfo), service, close }
 }
 

@@ -12,7 +12,7 @@ describe('tidegate start', () => {
   it('with nothing at all serves from memory on this machine, and says where to look', async () => {
     server = await startProcess([])
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-    const [serving, open] = server.logged()
+    const [serving] = server.logged()
     expect(serving).toMatchObject({
       level: 'info',
       store: 'memory',
@@ -21,6 +21,7 @@ describe('tidegate start', () => {
     })
     const example = /^curl -i '(.*)'$/.exec(String(serving?.try))?.[1]
     expect((await ask(example!)).body).toMatchObject({ allowed: true, key: 'user:123', remaining: 99 })
+    const [, open] = server.logged()
     expect(open).toMatchObject({ level: 'info', msg: expect.stringContaining('No admin token is set') })
     expect(server.logged()).toHaveLength(2)
   })
@@ -40,11 +41,11 @@ describe('tidegate start', () => {
     const file = configFile(yaml)
     try {
       server = await startProcess(['--host', '0.0.0.0', '-c', file.path], env as Record<string, string>)
+      expect((await ask(`${server.url}/healthz`)).status).toBe(200)
       const [serving, line] = server.logged()
       expect(serving?.msg).toMatch(/serves on http:\/\/127\.0\.0\.1:\d+/)
       expect(line?.level).toBe(level)
       if (line !== undefined) expect(line.msg).toContain(says)
-      expect((await ask(`${server.url}/healthz`)).status).toBe(200)
     } finally {
       file.remove()
     }

@@ -52,7 +52,13 @@ export async function startWorker({ config, load, file }: StartOptions): Promise
     }
   }
 
-  serving = await serve({ config, log, exposition: expositionOfAll })
+  try {
+    serving = await serve({ config, log, exposition: expositionOfAll })
+  } catch (error) {
+    // Nothing more is to be heard: it may end.
+    process.channel?.unref()
+    throw error
+  }
   tell({ tidegate: 'ready', url: serving.url })
   return { url: serving.url, close: serving.close }
 }

@@ -1,7 +1,7 @@
 import { Agent, get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expositionAt, seriesIn, valueIn } from '../../test/metrics.js'
-import { childrenOf, configFile, type ServerProcess, startProcess } from '../../test/process.js'
+import { childrenOf, configFile, runCommand, type ServerProcess, startProcess } from '../../test/process.js'
 import { type RedisServer, startRedis, until } from '../../test/redis-server.js'
 import { redisStore } from '../../test/service.js'
 
@@ -91,11 +91,26 @@ describe('several workers on one Redis', () => {
     expect(answers.every(({ status }) => status === 200)).toBe(true)
   })
 
+  it('do not start where another listens, and say so once', async () => {
+    const { port } = new URL(server.url)
+    const { code, says } = await runCommand(['start', '--port', port, '-c', file.path, '--workers', '2'])
+    expect(code).toBe(1)
+    expect(says.match(/is taken/g)).toHaveLength(1)
+  })
+
   it('stop together, and end with 0', async () => {
     const workers = childrenOf(server.process)
     server.process.kill('SIGTERM')
     expect(await server.ended).toStrictEqual({ code: 0, signal: null })
     expect(workers.some(isAlive)).toBe(false)
+  })
+})
+
+describe('several workers in memory', () => {
+  it('are refused with a reason: they would not share a limit', async () => {
+    const { code, says } = await runCommand(['start', '--port', '0', '--workers', '2'])
+    expect(code).toBe(2)
+    expect(says).toMatch(/needs a store that they share/)
   })
 })
 

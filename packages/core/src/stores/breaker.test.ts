@@ -187,3 +187,42 @@ describe('an open breaker', () => {
     expect(changes).toStrictEqual(['open', 'half-open', 'closed'])
   })
 })
+
+describe('a breaker that hears that the store may be back', () => {
+  it('lets a call through at once, and its waits begin anew', async () => {
+    const { timers, breaker, call, changes } = setUp()
+    for (let i = 0; i < 5; i++) call('-')
+    for (const waitMs of [200, 400, 800]) {
+      await timers.pass(waitMs)
+      call('-')
+    }
+    await timers.pass(1000)
+    expect([breaker.waitMs(), call('+')]).toStrictEqual([600, 'not sent'])
+    breaker.mayBeBack()
+    expect([breaker.waitMs(), call('-'), call('+')]).toStrictEqual([0, 'sent', 'not sent'])
+    expect(breaker.waitMs()).toBe(200)
+    // It can be reached, but it still fails: it is not asked again and again.
+    breaker.mayBeBack()
+    expect([breaker.waitMs(), call('+')]).toStrictEqual([200, 'not sent'])
+    await timers.pass(200)
+    expect([call('+'), breaker.state]).toStrictEqual(['sent', 'closed'])
+    expect(changes.slice(-4)).toStrictEqual(['half-open', 'open', 'half-open', 'closed'])
+  })
+
+  it('lets one through only, also when one is on its way', async () => {
+    const { timers, breaker, call } = setUp()
+    for (let i = 0; i < 5; i++) call('-')
+    await timers.pass(200)
+    const leave = breaker.ask()
+    breaker.mayBeBack()
+    expect(call('+')).toBe('not sent')
+    breaker.failed(leave, new Error('down'))
+    expect(breaker.waitMs()).toBe(200)
+  })
+
+  it('does nothing while it is closed', () => {
+    const { breaker, call, changes } = setUp()
+    breaker.mayBeBack()
+    expect([call('+'), changes]).toStrictEqual(['sent', []])
+  })
+})

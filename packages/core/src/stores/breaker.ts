@@ -17,6 +17,8 @@ export interface Breaker extends Circuit {
   readonly answers: number
   /** Milliseconds until a call may go through; 0 if it may now. */
   waitMs(): number
+  /** There is reason to hope: the waits begin anew, with what has passed of the first. */
+  mayBeBack(): void
 }
 
 export interface BreakerOptions {
@@ -35,7 +37,8 @@ export const NO_LEAVE: Leave = -1
 /**
  * Opens after 5 failures in a row, or when half of at least 20 calls in a second have failed. Then one call
  * goes through after 200 ms, to see; each one that fails doubles the wait, up to 2 s. All waits are random by a
- * fifth, so that many processes do not ask at the same moment.
+ * fifth, so that many processes do not ask at the same moment. Whoever knows that the store may be back can say so:
+ * the waits begin anew, and if the first is over, one call goes through at once.
  *
  * Calls that were made before a failure and failed with the very same error failed together: they travelled in
  * one message, or ran out of time in one moment. Of the failures it takes to open they are one.
@@ -46,6 +49,7 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
   let failuresInARow = 0
   let probeWaitMs = FIRST_PROBE_MS
   let probeAtMs = 0
+  let openedAtMs = 0
   let isProbing = false
   let lastSecond = createLastSecond()
   /**
@@ -67,7 +71,8 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
     isProbing = false
     const spread = 1 - SPREAD + 2 * SPREAD * random()
     // Never longer: it is also how long a store may be back without being used.
-    probeAtMs = now() + Math.min(probeWaitMs * spread, LONGEST_PROBE_MS)
+    openedAtMs = now()
+    probeAtMs = openedAtMs + Math.min(probeWaitMs * spread, LONGEST_PROBE_MS)
     probeWaitMs = Math.min(probeWaitMs * 2, LONGEST_PROBE_MS)
     change('open', error)
   }
@@ -123,6 +128,13 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
 
     cameToNothing(leave) {
       if (leave >= latestChange) isProbing = false
+    },
+
+    mayBeBack() {
+      probeWaitMs = FIRST_PROBE_MS
+      if (state !== 'open') return
+      // A store that can be reached and still fails would otherwise be asked again and again.
+      probeAtMs = Math.min(probeAtMs, Math.max(now(), openedAtMs + FIRST_PROBE_MS))
     },
 
     waitMs() {

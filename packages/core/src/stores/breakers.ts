@@ -86,6 +86,11 @@ export function createBreakers({ now, random, onChange }: BreakersOptions) {
       return states.includes('open') ? 'open' : (states[0] ?? 'closed')
     },
 
+    /** All of them may be back. */
+    mayBeBack() {
+      for (const { breaker } of troubled) breaker.mayBeBack()
+    },
+
     /** The longest of all. */
     waitMs: () => Math.max(0, ...[...troubled].map(({ breaker }) => breaker.waitMs())),
   }

@@ -22,6 +22,7 @@ export function guardCalls(store: Store, guard: Guard): Store {
     reset: (request) => guard(reset, request),
     close: () => store.close(),
     ...(store.partOf && { partOf: (request: ResetRequest) => store.partOf!(request) }),
+    ...(store.onReachable && { onReachable: (listener: () => void) => store.onReachable!(listener) }),
   }
 }
 

@@ -42,6 +42,11 @@ export interface Store {
    * not been checked: throw for what is none. Default: the store is up or down as a whole.
    */
   partOf?(request: ResetRequest): string
+  /**
+   * Calls the listener whenever the store can be reached again after it could not be. Whoever leaves a failing
+   * store alone for a while then asks it at once. Default: nobody is told, and finds out by asking now and then.
+   */
+  onReachable?(listener: () => void): void
 }
 
 /** A store that lives in this process: plain values, no promise. */

@@ -67,6 +67,26 @@ describe('a store with a breaker', () => {
     expect(changes).toStrictEqual(['open', 'half-open', 'open', 'half-open', 'closed'])
   })
 
+  it('is asked at once when it says that it can be reached again', async () => {
+    const fallible = new FallibleStore(new ManualClock(1_800_000_000_000))
+    const listeners: (() => void)[] = []
+    const store: Store = {
+      check: (request) => fallible.check(request),
+      onReachable: (listener) => listeners.push(listener),
+    } as Partial<Store> as Store
+    const { timers, guarded } = around(store)
+    fallible.mood = 'fails'
+    await times(5, () => guarded.check(request))
+    await timers.pass(200)
+    expect(await outcome(() => guarded.check(request))).toBe('STORE_FAILED')
+    fallible.mood = 'answers'
+    await timers.pass(300)
+    expect(await outcome(() => guarded.check(request))).toBe('breaker-open')
+    for (const listener of listeners) listener()
+    expect(await outcome(() => guarded.check(request))).toBe('answered')
+    expect(guarded.breakerState).toBe('closed')
+  })
+
   it('is asked by one call only until that is answered', async () => {
     const { timers, store, guarded } = setUp()
     store.mood = 'fails'

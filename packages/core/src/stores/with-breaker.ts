@@ -32,6 +32,7 @@ export function withBreaker(store: Store, options: BreakerStoreOptions): Breaker
   const { timers, random, onChange, onFailure } = options
   const breakers = createBreakers({ now: timers.now, random, onChange })
   const whole = breakers.of(undefined)
+  store.onReachable?.(breakers.mayBeBack)
   const notAsked = storeFailed('breaker-open', 'The store has failed, and it is too early to ask it again.')
 
   function circuitOf(asked: Asked): Circuit | undefined {

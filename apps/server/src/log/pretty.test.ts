@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { prettyStream } from './pretty.js'
+
+describe('a log line on a terminal', () => {
+  const written = (line: object, env = {}) => {
+    const parts: string[] = []
+    prettyStream({ write: (part) => parts.push(part) }, env).write(JSON.stringify(line))
+    return parts.join('')
+  }
+  const line = { level: 'warn', time: '2026-11-15T12:34:56.789Z', msg: 'Something changes' }
+
+  it('is the time, how bad it is, and what it is; whatever else there is stands below', () => {
+    const text = written(
+      { ...line, docs: 'http://a/docs', mistakes: ['one', 'two'], count: 3 },
+      { NO_COLOR: '1' },
+    )
+    expect(text.split('\n').map((part) => part.trim().replace(/ +/g, ' '))).toStrictEqual([
+      expect.stringMatching(/^\d\d:34:56 warn Something changes$/),
+      'docs http://a/docs',
+      'mistakes one',
+      'mistakes two',
+      'count 3',
+      '',
+    ])
+  })
+
+  it('has colours unless nobody wants them', () => {
+    expect(written(line)).toContain('\u001b[33m')
+    expect(written(line, { NO_COLOR: '1' })).not.toContain('\u001b')
+    expect(written(line, { TERM: 'dumb' })).not.toContain('\u001b')
+  })
+
+  it('does nothing to the terminal, whatever is in it', () => {
+    const text = written({ ...line, msg: 'a\u001b[2Jb', key: 'c\r\nd' }, { NO_COLOR: '1' })
+    expect(text).toContain('a\\u001b[2Jb')
+    expect(text).toContain('c\\u000d\\u000ad')
+  })
+
+  it('shows where an error comes from', () => {
+    const text = written(
+      { ...line, err: { message: 'broken', stack: 'Error: broken\n    at here' } },
+      { NO_COLOR: '1' },
+    )
+    expect(text).toContain('Error: broken\n')
+    expect(text).toContain('at here\n')
+  })
+})
