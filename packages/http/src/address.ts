@@ -50,6 +50,13 @@ export function formatAddress(address: Address, ipv6Prefix = 128): string {
   return `${formatGroups(cut(groups, ipv6Prefix))}/${ipv6Prefix}`
 }
 
+/** What `formatAddress` makes of an address in this text, at once if it is IPv4, which has one spelling. */
+export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
+  if (readIpv4(text, 0, text.length) >= 0) return text
+  const address = parseAddress(text)
+  return address === undefined ? undefined : formatAddress(address, ipv6Prefix)
+}
+
 /** `10.0.0.0/8`, `2001:db8::/32`, or an address, which is a range of one. Undefined for everything else. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/')

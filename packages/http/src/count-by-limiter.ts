@@ -2,7 +2,7 @@ import { type Decision, type MaybePromise, type Policy, show, TidegateError } fr
 import { type CostOption, parseCost } from './cost.js'
 import type { Counted, Counting } from './counted.js'
 import type { KeyResolver } from './resolvers.js'
-import { when } from './when.js'
+import { isPromise } from './when.js'
 
 /** What is needed of a limiter: one of `createLimiter` has it, and one that asks a service. */
 export interface AnyLimiter {
@@ -31,16 +31,25 @@ export function countByLimiter<Request>(
     return { allowed, limits: [{ key, decision, policy }], delayMs }
   }
 
+  function countAs(request: Request, key: string | undefined): MaybePromise<Counted | undefined> {
+    if (key === undefined) return keyUndefined() as undefined
+    const units = costOf(request)
+    return isPromise(units) ? units.then((units) => take(key, units)) : take(key, units)
+  }
+
+  function take(key: string, units: number): MaybePromise<Counted> {
+    const decision = limiter.check(key, units)
+    return isPromise(decision) ? decision.then((decision) => counted(key, decision)) : counted(key, decision)
+  }
+
+  // Written out, and not with `when`: for most users this is the whole of it, and closures are half the cost.
   return {
     by: limiter.store ?? limiter,
     policies: policy === undefined ? [] : [policy],
-    count: (request, facts) =>
-      when(key.resolve(facts, request), (found) => {
-        if (found === undefined) return keyUndefined() as undefined
-        return when(costOf(request), (units) =>
-          when(limiter.check(found, units), (decision) => counted(found, decision)),
-        )
-      }),
+    count(request, facts) {
+      const found = key.resolve(facts, request)
+      return isPromise(found) ? found.then((key) => countAs(request, key)) : countAs(request, found)
+    },
     refund:
       typeof limiter.refund === 'function'
         ? ({ limits: [limit] }) => limiter.refund?.(limit!.key, limit!.decision)

@@ -11,7 +11,7 @@ import type { CostOption } from './cost.js'
 import { type AnyLimiter, countByLimiter } from './count-by-limiter.js'
 import { countByRules, type PolicyOption, parseRule, type RateLimitRule } from './count-by-rules.js'
 import type { Counting } from './counted.js'
-import { type KeyOption, resolverOf } from './resolvers.js'
+import { byIp, type KeyOption, resolverOf } from './resolvers.js'
 
 /** By what requests are counted, and as whose: one of `limiter`, `policy` and `rules`. */
 export interface CountingOptions<Request> {
@@ -25,7 +25,7 @@ export interface CountingOptions<Request> {
   store?: Store
   /** What to do when that store fails: see `createLimiter`. Default: what `createLimiter` does. */
   failure?: LimiterOptions['failure']
-  /** Who is asking: a template, a function, or a resolver such as `byUser()`. Default: `'ip:{ip}'`. */
+  /** Who is asking: a template, a function, or a resolver such as `byUser()`. Default: `byIp()`. */
   key?: KeyOption<Request>
   /** What a request takes: a whole number from 1 up, or a function of the request. Default: 1. */
   cost?: CostOption<Request>
@@ -35,7 +35,7 @@ export function defineCounting<Request>(
   options: CountingOptions<Request>,
   keyUndefined: () => void,
 ): Counting<Request> {
-  const { limiter, policy, rules, store, failure, key = 'ip:{ip}', cost = 1 } = options
+  const { limiter, policy, rules, store, failure, key = byIp(), cost = 1 } = options
   const named = COUNTED_BY.filter((name) => options[name] !== undefined)
   if (named.length !== 1) {
     const got = named.length === 0 ? 'none of them' : named.join(' and ')

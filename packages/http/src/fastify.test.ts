@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream'
-import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { fixedWindow } from '@tidegate/core'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { afterEach, describe, expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { rateLimit } from './fastify.js'
 
@@ -26,4 +28,121 @@ describeCases({
     await app.listen({ port: 0, host: '127.0.0.1' })
     return { port: (app.server.address() as { port: number }).port, close: () => app.close() }
   },
+})
+
+describe('the plugin', () => {
+  const closing: FastifyInstance[] = []
+  afterEach(() => Promise.all(closing.splice(0).map((app) => app.close())))
+
+  const one = fixedWindow({ limit: 1, window: '365d', name: 'one' })
+  const many = fixedWindow({ limit: 100, window: '365d', name: 'many' })
+
+  /** Statuses of requests for these paths, one after another. */
+  async function ask(app: FastifyInstance, ...paths: string[]): Promise<number[]> {
+    closing.push(app)
+    const url = app.server.listening ? urlOf(app) : await app.listen({ port: 0, host: '127.0.0.1' })
+    const statuses: number[] = []
+    for (const path of paths) {
+      const response = await fetch(`${url}${path}`)
+      await response.text()
+      statuses.push(response.status)
+    }
+    return statuses
+  }
+
+  function urlOf(app: FastifyInstance): string {
+    return `http://127.0.0.1:${(app.server.address() as { port: number }).port}`
+  }
+
+  it('limits routes from before and after it, in other plugins too, and what is not found', async () => {
+    const app = fastify()
+    app.get('/before', async () => 'before')
+    app.register(rateLimit, { policy: one, key: ({ url }) => url })
+    app.get('/after', async () => 'after')
+    app.register(async (child) => {
+      child.get('/child', async () => 'child')
+    })
+    const paths = ['/before', '/after', '/child', '/missing']
+    expect(await ask(app, ...paths, ...paths)).toStrictEqual([200, 200, 200, 404, 429, 429, 429, 429])
+  })
+
+  it('keeps to the plugin that it is registered in', async () => {
+    const app = fastify()
+    app.register(async (child) => {
+      child.register(rateLimit, { policy: one })
+      child.get('/inside', async () => 'inside')
+    })
+    app.get('/outside', async () => 'outside')
+    expect(await ask(app, '/inside', '/inside', '/outside', '/outside')).toStrictEqual([200, 429, 200, 200])
+  })
+
+  it('gives a route what it has of its own, wherever it was made', async () => {
+    const app = fastify()
+    const routes = (name: string) => {
+      app.get(`/${name}/free`, { config: { rateLimit: false } }, async () => 'free')
+      app.get(`/${name}/own`, { config: { rateLimit: { policy: one, key: name } } }, async () => 'own')
+      app.get(`/${name}/dear`, { config: { rateLimit: { cost: 60 } } }, async () => 'dear')
+      const handler = (_: FastifyRequest, reply: FastifyReply) => reply.code(418).send('handled')
+      app.get(
+        `/${name}/handled`,
+        { config: { rateLimit: { policy: one, key: `${name} 2`, handler } } },
+        async () => 1,
+      )
+    }
+    routes('before')
+    await app.register(rateLimit, { policy: many })
+    routes('after')
+    for (const name of ['before', 'after']) {
+      expect(await ask(app, `/${name}/free`, `/${name}/free`)).toStrictEqual([200, 200])
+      expect(await ask(app, `/${name}/own`, `/${name}/own`)).toStrictEqual([200, 429])
+      expect(await ask(app, `/${name}/handled`, `/${name}/handled`)).toStrictEqual([200, 418])
+    }
+    // Both cost 60 of the same 100.
+    expect(await ask(app, '/before/dear', '/after/dear')).toStrictEqual([200, 429])
+  })
+
+  it('limits only the routes that ask for it, if it is not global', async () => {
+    const app = fastify()
+    await app.register(rateLimit, { global: false, policy: one })
+    app.get('/free', async () => 'free')
+    app.get('/limited', { config: { rateLimit: {} } }, async () => 'limited')
+    expect(await ask(app, '/free', '/free', '/limited', '/limited', '/missing')).toStrictEqual([
+      200, 200, 200, 429, 404,
+    ])
+  })
+
+  it('can wait until it is known who asks', async () => {
+    const app = fastify()
+    app.decorateRequest('user', '')
+    app.addHook('onRequest', async (request) => {
+      ;(request as { user?: string }).user = String(request.query && (request.query as { user: string }).user)
+    })
+    app.register(rateLimit, {
+      policy: one,
+      hook: 'preHandler',
+      key: (request) => (request as { user?: string }).user,
+    })
+    app.get('/', async () => 'hello')
+    expect(await ask(app, '/?user=a', '/?user=a', '/?user=b')).toStrictEqual([200, 429, 200])
+  })
+
+  it('refuses wrong options when it is registered, and those of a route when the route is made', async () => {
+    const register = async (options: object) => {
+      const app = fastify()
+      closing.push(app)
+      await app.register(rateLimit, options as never)
+    }
+    await expect(register({ windowMs: 5 })).rejects.toThrow(
+      /no option "windowMs"; it takes .*, handler, global, hook/,
+    )
+    await expect(register({ policy: one, hook: 'onSend' })).rejects.toThrow(
+      /one of onRequest, preValidation, /,
+    )
+    await expect(register({ policy: one, global: 'no' })).rejects.toThrow(/true or false/)
+    const other = fastify()
+    closing.push(other)
+    await other.register(rateLimit, { policy: many })
+    const config = { rateLimit: { cost: 101 } }
+    expect(() => other.get('/', { config }, async () => 'hello')).toThrow(/can never be allowed/)
+  })
 })

@@ -9,7 +9,6 @@ export function fetchFacts(
   peer: () => string | undefined,
   route?: () => string | undefined,
 ): RequestFacts {
-  const header = (name: string) => request.headers.get(name) ?? undefined
   return {
     method: request.method,
     get path() {
@@ -19,12 +18,12 @@ export function fetchFacts(
       return targetOf(request.url).query
     },
     get ip() {
-      return whoIs(peer(), header)
+      return whoIs(peer(), this)
     },
     get route() {
       return route?.()
     },
-    header,
+    header: (name) => request.headers.get(name) ?? undefined,
   }
 }
 

@@ -37,7 +37,7 @@ export function rateLimit(
 
   return (handler) =>
     async function rateLimit(request, ...rest) {
-      const { refusal, headers, holdMs, atEnd } = await decide(request, ...rest)
+      const { refusal, headers, holdMs, atEnd } = await decide(request, rest)
       if (refusal !== undefined) {
         if (refuse !== undefined) return withHeaders(await refuse(request, refusal.event), headers)
         return refusalResponse(refusal, headers, request.method === 'HEAD')

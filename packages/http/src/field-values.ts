@@ -33,6 +33,8 @@ function membersByDecision({ policy, limit }: Decision): PolicyMembers {
 
 /** A count: whole, not negative, and at most 15 digits. */
 export function integer(value: number): string {
+  // Nearly all are: it is worth a look, because every answer has several.
+  if (Number.isInteger(value) && value >= 0 && value <= MAX_INTEGER) return String(value)
   return String(Math.min(MAX_INTEGER, Math.max(0, Math.floor(value) || 0)))
 }
 

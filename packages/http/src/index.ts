@@ -7,6 +7,10 @@ export {
   refusal,
   unavailable,
 } from './answers.js'
+export type { CostOption } from './cost.js'
+export type { AnyLimiter } from './count-by-limiter.js'
+export type { PolicyOption, RateLimitRule } from './count-by-rules.js'
+export type { LimitCounted } from './counted.js'
 export {
   assertStandards,
   draft6Headers,
@@ -22,7 +26,29 @@ export {
 } from './headers.js'
 export { type CanonicalTarget, canonicalPath } from './path.js'
 export { clientAddress, clientIp, defineProxies, type Proxies, type ProxiesOptions } from './proxies.js'
+export {
+  type Addition,
+  defineRateLimit,
+  type RateLimit,
+  type Reader,
+  type Refusal,
+  type Ruling,
+  type WhoIs,
+} from './rate-limit.js'
+export type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
 export type { RequestFacts } from './request.js'
+export {
+  allOf,
+  byApiKey,
+  byHeader,
+  byIp,
+  byRoute,
+  byUser,
+  firstOf,
+  type KeyFound,
+  type KeyOption,
+  type KeyResolver,
+} from './resolvers.js'
 export { defineRule, limitsFor, type Rule, type RuleInput, type RuleLimit } from './rules.js'
 export { sha256Hex } from './sha256.js'
 export { parseExpression, parseTemplate, type Template } from './template.js'

@@ -1,16 +1,19 @@
 import type { ErrorCode } from '@tidegate/core'
 import type { LimitCounted } from './counted.js'
+import type { RequestFacts } from './request.js'
 
 /*
  * Mistakes that let requests through, or count them twice, without anything failing. Each is said once, with
  * a code, and nothing else changes.
  */
 
+type HeaderFacts = Pick<RequestFacts, 'header'>
+
 export interface Mistakes {
   /** A request had no key, and was counted by nothing. */
   keyUndefined(): void
   /** A request named other clients, and no proxy is trusted. */
-  forwardedUntrusted(header: (name: string) => string | undefined): void
+  forwardedUntrusted(facts: HeaderFacts): void
   /** A request was counted by these. */
   counted(request: object, limits: readonly LimitCounted[]): void
   /** The middleware is called. */
@@ -23,10 +26,12 @@ export interface Mistakes {
  */
 export function watchMistakes(of: string, by: object, isMadeLate: boolean): Mistakes {
   const said = new Set<ErrorCode>()
+  const own = { calls: 0 }
   let isNew = !isMadeLate && !lastCounted.has(by)
   const last = lastCounted.get(by) ?? { request: undefined, limits: [] }
   lastCounted.set(by, last)
-  let looksLeft = 100
+  /** A mistake shows early. What has gone well for so long is not looked at any more, and costs nothing. */
+  let looksLeft = 10_000
   // When the turn is over in which it was made: before any request can come in.
   Promise.resolve().then(() => {
     isNew = false
@@ -46,11 +51,9 @@ export function watchMistakes(of: string, by: object, isMadeLate: boolean): Mist
       )
     },
 
-    forwardedUntrusted(header) {
-      // If there is a proxy, the first requests already come through it; later ones need not be looked at.
+    forwardedUntrusted(facts) {
       if (looksLeft === 0) return
-      looksLeft--
-      const name = FORWARDED.find((one) => header(one) !== undefined)
+      const name = FORWARDED.find((one) => facts.header(one) !== undefined)
       if (name === undefined) return
       say(
         'PROXY_UNTRUSTED',
@@ -59,6 +62,12 @@ export function watchMistakes(of: string, by: object, isMadeLate: boolean): Mist
     },
 
     counted(request, limits) {
+      if (looksLeft === 0) return
+      if (--looksLeft === 0) {
+        // It is not to be kept for ever.
+        last.request = undefined
+        return
+      }
       if (last.request !== request) {
         last.request = request
         last.limits = limits
@@ -67,8 +76,10 @@ export function watchMistakes(of: string, by: object, isMadeLate: boolean): Mist
       const twice = limits.find(({ key, decision: { policy } }) =>
         last.limits.some((other) => other.key === key && other.decision.policy === policy),
       )
-      last.limits = [...last.limits, ...limits]
-      if (twice === undefined) return
+      if (twice === undefined) {
+        last.limits = [...last.limits, ...limits]
+        return
+      }
       say(
         'COUNTED_TWICE',
         `a request was counted twice by "${twice.decision.policy}" under one key. Use it once on the way to a handler, or give the second its own policy.`,
@@ -76,14 +87,15 @@ export function watchMistakes(of: string, by: object, isMadeLate: boolean): Mist
     },
 
     called() {
+      own.calls++
       if (!isNew) return
       isNew = false
-      madeWhileCalled++
-      // Once may be a test that calls what it has just made, or something that is kept from now on.
-      if (madeWhileCalled !== 2) return
+      if (newest.calls > 1) newInARow = 0
+      newest = own
+      if (++newInARow !== TOO_MANY_NEW) return
       say(
         'LIMITER_IN_HANDLER',
-        'it was made while a request was being handled. A limiter that is new for each request never refuses: make it once, when the program starts. For limits that differ by client, use `policy: (request) => …`.',
+        'it was made while a request was being handled, and so were those before it. A limiter that is new for each request never refuses: make it once, when the program starts. For limits that differ by client, use `policy: (request) => …`.',
       )
     },
   }
@@ -110,7 +122,13 @@ interface LastCounted {
 
 const FORWARDED = ['x-forwarded-for', 'forwarded']
 
-let madeWhileCalled = 0
+/**
+ * Of those that were called as soon as they were made, the newest, and how many there were in a row that were not
+ * called again before the next. A few are tests, or made when they are first needed and kept.
+ */
+let newest = { calls: 0 }
+let newInARow = 0
+const TOO_MANY_NEW = 10
 
 function warn(code: ErrorCode, message: string): void {
   const text = `${message} See docs/errors.md#${code.toLowerCase()}`

@@ -1,12 +1,15 @@
 import 'reflect-metadata'
 import { Readable } from 'node:stream'
-import { All, Controller, type ExecutionContext, Module, Req, Res } from '@nestjs/common'
+import { All, Controller, type ExecutionContext, Get, Module, Req, Res, UseGuards } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
+import { fixedWindow } from '@tidegate/core'
+import { afterEach, describe, expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import type { Application } from '../test/framework.js'
-import { RateLimitModule } from './nest.js'
+import { RateLimit as LimitMethod } from './decorator.js'
+import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from './nest.js'
 
 /** Decorators are functions: as written by a compiler, and what tests here are compiled by knows none. */
 function controllerOf(application: Application, everything: string) {
@@ -61,3 +64,111 @@ for (const [platform, adapter, everything] of [
     },
   })
 }
+
+describe('the guard of NestJS', () => {
+  const closing: (() => Promise<unknown>)[] = []
+  afterEach(() => Promise.all(closing.splice(0).map((close) => close())))
+
+  const one = fixedWindow({ limit: 1, window: '365d', name: 'one' })
+  const many = fixedWindow({ limit: 100, window: '365d', name: 'many' })
+
+  type Decorator = (target: object, property: string, descriptor: PropertyDescriptor) => unknown
+  /** A controller with one method for each path, and what is written above it. */
+  function controller(path: string, methods: Record<string, Decorator[]>, ...above: ClassDecorator[]) {
+    class Pages {}
+    for (const [name, decorators] of Object.entries(methods)) {
+      const descriptor = { value: () => name, configurable: true, writable: true }
+      for (const decorate of [Get(name) as Decorator, ...decorators])
+        decorate(Pages.prototype, name, descriptor)
+      Object.defineProperty(Pages.prototype, name, descriptor)
+    }
+    for (const decorate of [Controller(path), ...above]) decorate(Pages)
+    return Pages
+  }
+
+  async function start(imports: unknown[], controllers: (new () => object)[]) {
+    class App {}
+    Module({ imports: imports as [], controllers })(App)
+    const app = await NestFactory.create(App, { logger: false })
+    closing.push(() => app.close())
+    await app.listen(0, '127.0.0.1')
+    const url = `http://127.0.0.1:${app.getHttpServer().address().port}`
+    return async (...paths: string[]) => {
+      const statuses: number[] = []
+      for (const path of paths) {
+        const response = await fetch(`${url}${path}`)
+        await response.text()
+        statuses.push(response.status)
+      }
+      return statuses
+    }
+  }
+
+  it('gives classes and methods what they have of their own', async () => {
+    const ask = await start(
+      [RateLimitModule.forRoot({ policy: many })],
+      [
+        controller('usual', {
+          plain: [],
+          own: [RateLimit({ policy: one, key: 'own' })],
+          free: [SkipRateLimit()],
+        }),
+        controller(
+          'strict',
+          { plain: [], again: [RateLimit({ cost: 1 })] },
+          RateLimit({ policy: one, key: 'strict' }),
+        ),
+        controller(
+          'free',
+          { plain: [], limited: [RateLimit({ policy: one, key: 'limited' })] },
+          SkipRateLimit(),
+        ),
+        controller('dear', { plain: [], half: [RateLimit({ cost: 50 })] }, RateLimit({ cost: 90 })),
+      ],
+    )
+    expect(await ask('/usual/plain', '/usual/plain')).toStrictEqual([200, 200])
+    expect(await ask('/usual/own', '/usual/own')).toStrictEqual([200, 429])
+    expect(await ask('/usual/free', '/usual/free')).toStrictEqual([200, 200])
+    expect(await ask('/strict/plain', '/strict/again')).toStrictEqual([200, 429])
+    expect(await ask('/free/plain', '/free/plain')).toStrictEqual([200, 200])
+    expect(await ask('/free/limited', '/free/limited')).toStrictEqual([200, 429])
+    // Of the same 100, of which two are gone.
+    expect(await ask('/dear/plain', '/dear/half')).toStrictEqual([200, 429])
+  })
+
+  it('can have its options made by a function, of what is injected', async () => {
+    const POLICY = Symbol('policy')
+    class Policies {}
+    Module({ providers: [{ provide: POLICY, useValue: one }], exports: [POLICY] })(Policies)
+    const useFactory = async (policy: typeof one) => ({ policy })
+    const ask = await start(
+      [RateLimitModule.forRootAsync({ imports: [Policies], inject: [POLICY], useFactory })],
+      [controller('pages', { plain: [] })],
+    )
+    expect(await ask('/pages/plain', '/pages/plain')).toStrictEqual([200, 429])
+  })
+
+  it('can be used where it is wanted only, and counts in one place', async () => {
+    const ask = await start(
+      [RateLimitModule.forRoot({ global: false, policy: one })],
+      [controller('free', { plain: [] }), controller('limited', { a: [], b: [] }, UseGuards(RateLimitGuard))],
+    )
+    expect(await ask('/free/plain', '/free/plain')).toStrictEqual([200, 200])
+    expect(await ask('/limited/a', '/limited/b')).toStrictEqual([200, 429])
+  })
+
+  it('lets messages pass that did not come over HTTP', () => {
+    const guard = new RateLimitGuard({ policy: one })
+    for (let i = 0; i < 2; i++) expect(guard.canActivate({ getType: () => 'rpc' } as never)).toBe(true)
+  })
+
+  it('refuses wrong options when the decorator is written', () => {
+    expect(() => RateLimit({ limit: 5 } as never)).toThrow(/@RateLimit\(\) has no option "limit"/)
+  })
+
+  it('answers with the status of what a limited method throws', async () => {
+    const limited = controller('pages', { plain: [LimitMethod({ limit: 1, window: '365d' }) as Decorator] })
+    const ask = await start([], [limited])
+    expect(await ask('/pages/plain', '/pages/plain')).toStrictEqual([200, 429])
+  })
+})

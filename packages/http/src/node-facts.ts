@@ -51,7 +51,7 @@ class NodeFacts<Request> implements RequestFacts {
   }
 
   get ip(): string | undefined {
-    this.knownIp ??= this.whoIs(this.message.socket.remoteAddress, (name) => this.header(name))
+    this.knownIp ??= this.whoIs(this.message.socket.remoteAddress, this)
     return this.knownIp
   }
 

@@ -1,5 +1,13 @@
 import { assertOptions, show, TidegateError } from '@tidegate/core'
-import { type Address, type Cidr, contains, formatAddress, parseAddress, parseCidr } from './address.js'
+import {
+  type Address,
+  type Cidr,
+  canonicalAddress,
+  contains,
+  formatAddress,
+  parseAddress,
+  parseCidr,
+} from './address.js'
 import { forwardedFor, lastElement } from './forwarded.js'
 
 export interface ProxiesOptions {
@@ -72,6 +80,9 @@ export function clientAddress(
  * The client as the `ip` of `RequestFacts`: one text for all spellings of its address, IPv6 by its network.
  */
 export function clientIp(proxies: Proxies, peer: string | undefined, header: Header): string | undefined {
+  if (proxies.trusted.length === 0) {
+    return peer === undefined ? undefined : canonicalAddress(peer, proxies.ipv6Prefix)
+  }
   const address = clientAddress(proxies, peer, header)
   return address === undefined ? undefined : formatAddress(address, proxies.ipv6Prefix)
 }

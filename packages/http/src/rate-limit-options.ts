@@ -76,12 +76,16 @@ const KNOWN = [
 ]
 
 const FUNCTIONS = ['skip', 'onDecision', 'onDenied', 'refundWhen', 'handler', 'peer'] as const
-const FLAGS = ['enforce', 'queue', 'warnings'] as const
+const FLAGS = ['enforce', 'queue', 'warnings', 'global'] as const
 
 /** What is wrong with options that says so by itself; `more` are those that only this framework has. */
 export function assertRateLimitOptions(of: string, options: object, more: readonly string[]): void {
   assertOptions(of, options, [...KNOWN, ...more])
-  const given = options as RateLimitOptions<unknown> & { handler?: unknown; peer?: unknown }
+  const given = options as RateLimitOptions<unknown> & {
+    handler?: unknown
+    peer?: unknown
+    global?: unknown
+  }
   for (const field of FUNCTIONS) {
     const value = given[field]
     if (value === undefined || typeof value === 'function') continue

@@ -2,7 +2,7 @@ import type { MaybePromise } from '@tidegate/core'
 import { prefersProblem, refusal, unavailable } from './answers.js'
 import type { Counted } from './counted.js'
 import { defineCounting } from './counting.js'
-import { longestWait, rateLimitHeaders, shown } from './headers.js'
+import { longestWait, lowerCaseHeaders, shown } from './headers.js'
 import { NO_MISTAKES, watchMistakes } from './mistakes.js'
 import { clientIp, defineProxies } from './proxies.js'
 import {
@@ -32,14 +32,11 @@ export interface Reader<Request> {
 }
 
 /** The client's address, from that of the connection and the headers. */
-export type WhoIs = (
-  peer: string | undefined,
-  header: (name: string) => string | undefined,
-) => string | undefined
+export type WhoIs = (peer: string | undefined, facts: Pick<RequestFacts, 'header'>) => string | undefined
 
 export interface RateLimit<Request> {
   /** What to do with this request. Throws, or rejects, what the user's own functions do. */
-  decide(request: Request, ...rest: readonly unknown[]): MaybePromise<Ruling<Request>>
+  decide(request: Request, rest?: readonly unknown[]): MaybePromise<Ruling<Request>>
 }
 
 /** What to do with one request. */
@@ -88,41 +85,45 @@ export function defineRateLimit<Request>(
   assertFits(options, counting.policies, counting.refund !== undefined)
   const isAnyTrusted = proxies.trusted.length > 0
 
-  function whoIs(peer: string | undefined, header: (name: string) => string | undefined): string | undefined {
-    if (!isAnyTrusted) mistakes.forwardedUntrusted(header)
-    return clientIp(proxies, peer, header)
+  const whoIs: WhoIs = (peer, facts) => {
+    if (!isAnyTrusted) mistakes.forwardedUntrusted(facts)
+    return clientIp(proxies, peer, (name) => facts.header(name))
   }
 
   function count(request: Request, rest: readonly unknown[]): MaybePromise<Ruling<Request>> {
     const facts = reader.facts(request, whoIs, rest)
-    return when(counting.count(request, facts), (counted) =>
-      counted === undefined ? UNCOUNTED : rule(request, facts, counted),
-    )
+    const counted = counting.count(request, facts)
+    return isPromise(counted)
+      ? counted.then((counted) => rule(request, facts, counted))
+      : rule(request, facts, counted)
   }
 
-  function rule(request: Request, facts: RequestFacts, counted: Counted): Ruling<Request> {
+  function rule(request: Request, facts: RequestFacts, counted: Counted | undefined): Ruling<Request> {
+    if (counted === undefined) return UNCOUNTED
     const { allowed, limits, delayMs } = counted
     mistakes.counted(reader.identity(request), limits)
-    const isUnavailable = !allowed && limits.some(({ decision }) => decision.degraded === 'closed')
-    const event: RateLimitEvent<Request> = {
-      request,
-      allowed,
-      decision: shown(limits).decision,
-      limits,
-      status: isUnavailable ? 503 : status,
+    const headers = lowerCaseHeaders(limits, standards)
+    if (!allowed || onDecision !== undefined) {
+      const isUnavailable = !allowed && limits.some(({ decision }) => decision.degraded === 'closed')
+      const event: RateLimitEvent<Request> = {
+        request,
+        allowed,
+        decision: shown(limits).decision,
+        limits,
+        status: isUnavailable ? 503 : status,
+      }
+      onDecision?.(event)
+      if (!allowed) onDenied?.(event)
+      if (!allowed && enforce) {
+        headers['cache-control'] = 'no-store'
+        const answer = () => answerOf(event, facts, isUnavailable)
+        return { refusal: { event, status: event.status, answer }, headers, holdMs: 0, atEnd: undefined }
+      }
     }
-    onDecision?.(event)
-    if (!allowed) onDenied?.(event)
-
-    const headers = rateLimitHeaders(limits, standards)
     if (!enforce) {
-      headers['X-RateLimit-Dry-Run'] = allowed ? 'allowed' : 'denied'
+      headers['x-ratelimit-dry-run'] = allowed ? 'allowed' : 'denied'
       // It is not refused: nobody is to wait.
-      delete headers['Retry-After']
-    } else if (!allowed) {
-      headers['Cache-Control'] = 'no-store'
-      const answer = () => answerOf(event, facts, isUnavailable)
-      return { refusal: { event, status: event.status, answer }, headers, holdMs: 0, atEnd: undefined }
+      delete headers['retry-after']
     }
     return {
       refusal: undefined,
@@ -157,13 +158,15 @@ export function defineRateLimit<Request>(
   }
 
   return {
-    decide(request, ...rest) {
+    decide(request, rest = NOTHING) {
       mistakes.called()
       if (skip === undefined) return count(request, rest)
       return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, rest)))
     },
   }
 }
+
+const NOTHING: readonly unknown[] = []
 
 /** For a request that nothing counts. */
 const UNCOUNTED = Object.freeze({

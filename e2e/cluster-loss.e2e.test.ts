@@ -1,0 +1,116 @@
+import { type Decision, fixedWindow, surviveFailures } from '@tidegate/core'
+import { RedisStore } from '@tidegate/redis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { highest, report, whole } from './src/figures.js'
+import { verify } from './src/history.js'
+import { fromDecision, type Made, startLoad } from './src/load.js'
+import { areWell, type RedisCluster, startCluster } from './src/redis-cluster.js'
+import { pause, until } from './src/until.js'
+import { nowMs } from './src/wall-clock.js'
+
+/** Patient: this is not about time, and on a busy machine a node that gets no processor is not lost. */
+const DEADLINE_MS = 250
+/** The map of a cluster is read anew every 5 s: who serves what is known by then. */
+const BACK_WITHIN_MS = 6000
+
+let cluster: RedisCluster
+beforeAll(async () => {
+  cluster = await startCluster()
+})
+afterAll(() => cluster?.stop())
+
+it('a lost node of a cluster: other slots keep exact limits, its own follow the policy; then all are lost', async () => {
+  const policy = fixedWindow({ limit: 100, window: '1s', name: 'each' })
+  const keys = await Promise.all([0, 1, 2].map((node) => cluster.keysOn(node, policy.name, 2)))
+  const all = keys.flat()
+  const store = surviveFailures(new RedisStore(cluster.url, { rememberRefusalsMs: 0 }), {
+    deadlineMs: DEADLINE_MS,
+  })
+  const check = (key: string): Promise<Decision> => store.check({ policy, key, cost: 1 })
+  for (const key of all) await check(key)
+  const load = startLoad({
+    perSecond: 2400,
+    target: (n) => ({ policy: policy.name, key: all[n % all.length]! }),
+    ask: async (_, key) => fromDecision(await check(key)),
+  })
+  const isOn = (node: number) => (one: Made) => keys[node]!.includes(one.key)
+  try {
+    await pause(2000)
+    const lostMs = nowMs()
+    await cluster.nodes[0]!.kill()
+    await pause(4000)
+    const endOfLossMs = nowMs()
+    await cluster.nodes[0]!.restart()
+    await until('the cluster to be well', () => areWell(cluster.nodes))
+    const backMs = nowMs()
+    await pause(BACK_WITHIN_MS)
+
+    const downMs = nowMs()
+    await Promise.all(cluster.nodes.map((node) => node.kill()))
+    await pause(4000)
+    const endOfDownMs = nowMs()
+    await Promise.all(cluster.nodes.map((node) => node.restart()))
+    await until('the cluster to be well', () => areWell(cluster.nodes))
+    const upMs = nowMs()
+    await pause(BACK_WITHIN_MS)
+    await load.stop()
+
+    const between = (fromMs: number, toMs: number) =>
+      load.made.filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
+    const loss = between(lostMs, downMs)
+    const others = loss.filter((one) => !isOn(0)(one))
+    const othersLost = others.filter(({ degraded }) => degraded !== undefined)
+    const own = between(lostMs, endOfLossMs).filter(isOn(0))
+    const ownLost = own.filter(({ degraded }) => degraded === 'open')
+    const backAfterMs =
+      highest(loss.filter(({ degraded }) => degraded !== undefined).map(({ endMs }) => endMs)) - backMs
+    const down = between(downMs, endOfDownMs)
+    const upAfterMs =
+      highest(load.made.filter(({ degraded }) => degraded !== undefined).map(({ endMs }) => endMs)) - upMs
+    const slowestMs = highest(between(lostMs, Number.POSITIVE_INFINITY).map(({ tookMs }) => tookMs))
+    const figures = {
+      checks: load.made.length,
+      slowestMs,
+      others: others.length,
+      othersLost: othersLost.length,
+      own: own.length,
+      ownLost: ownLost.length,
+      backAfterMs,
+      down: down.length,
+      downLost: down.filter(({ degraded }) => degraded === 'open').length,
+      upAfterMs,
+    }
+    report({
+      name: 'cluster-loss',
+      place: 6,
+      fault: 'a cluster’s primary killed; then the whole cluster',
+      promise: 'other slots keep exact limits; the lost slots follow the policy',
+      seen:
+        `${whole(others.length)} checks of other slots, ${othersLost.length} answered without Redis; of the lost ` +
+        `slots ${whole(ownLost.length)} of ${whole(own.length)}; exact ${whole(Math.max(0, backAfterMs))} ms after the ` +
+        `cluster was well again, after the loss of all ${whole(Math.max(0, upAfterMs))} ms`,
+      figures,
+    })
+    expect(load.errors).toStrictEqual([])
+    expect(othersLost.length).toBe(0)
+    // The few that were answered before the node was gone, and nothing else.
+    expect(own.length - ownLost.length).toBeLessThan(own.length / 20)
+    expect(figures.down - figures.downLost).toBeLessThan(figures.down / 20)
+    expect(slowestMs).toBeLessThanOrEqual(DEADLINE_MS + 50)
+    expect(backAfterMs).toBeLessThanOrEqual(BACK_WITHIN_MS)
+    expect(upAfterMs).toBeLessThanOrEqual(BACK_WITHIN_MS)
+    const lives = [
+      { node: 0, forgottenAtMs: [lostMs, downMs] },
+      { node: 1, forgottenAtMs: [downMs] },
+      { node: 2, forgottenAtMs: [downMs] },
+    ]
+    for (const { node, forgottenAtMs } of lives) {
+      const { violations } = verify(load.made.filter(isOn(node)), policy, { forgottenAtMs })
+      expect(violations).toStrictEqual([])
+    }
+    expect(others.filter(({ allowed }) => !allowed).length).toBeGreaterThan(1000)
+  } finally {
+    await load.stop()
+    await store.close()
+  }
+})

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, it } from 'vitest'
+import { type BothLoads, startBothLoads } from './src/both-loads.js'
+import { report } from './src/figures.js'
+import { expectAnswers, figuresOf, inWords } from './src/outage.js'
+import { type RedisServer, startRedis } from './src/redis-server.js'
+import { pause } from './src/until.js'
+import { nowMs } from './src/wall-clock.js'
+
+let redis: RedisServer
+let loads: BothLoads
+beforeAll(async () => {
+  redis = await startRedis()
+  loads = await startBothLoads(redis.url)
+})
+afterAll(async () => {
+  await loads?.close()
+  await redis?.stop()
+})
+
+it('Redis that is killed and restarted: every check is answered soon, and limits are exact within 2 s', async () => {
+  await pause(2000)
+  const killedMs = nowMs()
+  await redis.kill()
+  await pause(5000)
+  await redis.restart()
+  const backMs = nowMs()
+  await pause(4000)
+  await loads.stop()
+
+  // It keeps nothing on disk: from the kill on, counts begin anew.
+  const outage = { backMs, forgottenAtMs: [killedMs] }
+  const figures = figuresOf(loads, outage)
+  report({
+    name: 'redis-killed',
+    place: 1,
+    fault: 'Redis killed with SIGKILL, restarted after 5 s',
+    promise: 'no 5xx, no check over 100 ms on `open`; exact limits within 2 s of the restart',
+    seen: inWords(figures),
+    figures,
+  })
+  expectAnswers(loads, outage)
+})

@@ -1,0 +1,78 @@
+import { fixedWindow, surviveFailures } from '@tidegate/core'
+import { RedisStore } from '@tidegate/redis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type BothLoads, startBothLoads } from './src/both-loads.js'
+import { report, whole } from './src/figures.js'
+import { fromDecision, startLoad } from './src/load.js'
+import { expectAnswers, figuresOf, inWords } from './src/outage.js'
+import { type RedisServer, startRedis } from './src/redis-server.js'
+import { pause } from './src/until.js'
+import { nowMs } from './src/wall-clock.js'
+
+const STOPPED_MS = 5000
+/** What a load made within this of the stop can have been on the wire, or in the one call that followed. */
+const ON_THE_WIRE_MS = 20
+
+let redis: RedisServer
+let loads: BothLoads
+beforeAll(async () => {
+  redis = await startRedis()
+  loads = await startBothLoads(redis.url)
+})
+afterAll(async () => {
+  redis?.signal('SIGCONT')
+  await loads?.close()
+  await redis?.stop()
+})
+
+it('Redis that hangs and goes on: the same, and it then runs only what was on the wire, and probes', async () => {
+  // Counts every check that Redis runs, whether or not anybody waits for the answer.
+  const tally = fixedWindow({ limit: 1_000_000_000, window: '365d', name: 'tally' })
+  let probes = 0
+  const store = surviveFailures(new RedisStore(redis.url), {
+    onEvent(event) {
+      if (event.type === 'breaker' && event.state === 'half-open') probes++
+    },
+  })
+  await store.peek({ policy: tally, key: 'k', cost: 1 })
+  const load = startLoad({
+    perSecond: 1000,
+    target: () => ({ policy: 'tally', key: 'k' }),
+    ask: async (_, key) => fromDecision(await store.check({ policy: tally, key, cost: 1 })),
+  })
+  try {
+    await pause(2000)
+    const stoppedMs = nowMs()
+    redis.signal('SIGSTOP')
+    await pause(STOPPED_MS)
+    redis.signal('SIGCONT')
+    const backMs = nowMs()
+    await pause(4000)
+    await loads.stop()
+    await load.stop()
+
+    const outage = { backMs, forgottenAtMs: [] }
+    const figures = figuresOf(loads, outage)
+    const unanswered = load.made.filter(({ degraded }) => degraded !== undefined)
+    const onTheWire = unanswered.filter(({ startMs }) => startMs < stoppedMs + ON_THE_WIRE_MS).length
+    const run = tally.limit - (await store.peek({ policy: tally, key: 'k', cost: 1 })).remaining
+    const runForNobody = run - (load.made.length - unanswered.length)
+    report({
+      name: 'redis-stopped',
+      place: 2,
+      fault: 'Redis stopped with SIGSTOP for 5 s, then continued',
+      promise: 'the same; afterwards Redis runs at most what was on the wire when it stopped, and probes',
+      seen:
+        `${inWords(figures)}; of ${whole(unanswered.length)} checks counted one by one, Redis ran ` +
+        `${runForNobody} later: ${onTheWire} were on the wire, ${probes} were probes`,
+      figures: { ...figures, unanswered: unanswered.length, onTheWire, probesOfTally: probes, runForNobody },
+    })
+    expectAnswers(loads, outage)
+    expect(unanswered.length).toBeGreaterThan(1000)
+    expect(runForNobody).toBeGreaterThanOrEqual(0)
+    expect(runForNobody).toBeLessThanOrEqual(onTheWire + probes)
+  } finally {
+    await load.stop()
+    await store.close()
+  }
+})

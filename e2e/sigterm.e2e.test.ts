@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { report, whole } from './src/figures.js'
+import { fiveLimitsYaml, inTurn, violationsOf } from './src/five-limits.js'
+import { createHttpClient } from './src/http-client.js'
+import { askService, startLoad } from './src/load.js'
+import { type RedisServer, startRedis } from './src/redis-server.js'
+import { type ServiceProcess, startService } from './src/service.js'
+import { pause } from './src/until.js'
+import { nowMs } from './src/wall-clock.js'
+
+let redis: RedisServer
+let services: ServiceProcess[] = []
+beforeAll(async () => {
+  redis = await startRedis()
+  // Patient: this is about stopping, and a busy machine is no outage.
+  const yaml = `store: { url: '${redis.url}', deadline: 2s }\n${fiveLimitsYaml()}`
+  services = await Promise.all([startService(yaml), startService(yaml)])
+})
+afterAll(async () => {
+  for (const service of services) await service.stop()
+  await redis?.stop()
+})
+
+it('one of two instances is told to stop under load: no request fails', async () => {
+  const [leaving, staying] = services as [ServiceProcess, ServiceProcess]
+  const http = createHttpClient()
+  // As a load balancer does it: in turn, and where nobody listens any more, nobody is asked again.
+  let inRotation = [leaving, staying]
+  let [n, refused] = [0, 0]
+  async function ask(policy: string, key: string) {
+    const { url } = inRotation[n++ % inRotation.length]!
+    try {
+      return await askService(http, url, policy, key)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || url !== leaving.url) throw error
+      inRotation = [staying]
+      refused++
+      return askService(http, staying.url, policy, key)
+    }
+  }
+  const load = startLoad({ perSecond: 1000, target: inTurn('both', 1), ask })
+  try {
+    await pause(2500)
+    const toldMs = nowMs()
+    leaving.process.kill('SIGTERM')
+    const ended = await leaving.ended
+    const stoppedAfterMs = nowMs() - toldMs
+    await pause(2000)
+    await load.stop()
+    const after = load.made.filter(({ startMs }) => startMs > toldMs).length
+    report({
+      name: 'sigterm',
+      place: 11,
+      fault: 'SIGTERM of one of two instances under load',
+      promise: 'no failed request',
+      seen:
+        `${whole(load.made.length)} requests, ${load.errors.length} failed; it ended with ${ended.code} after ` +
+        `${whole(stoppedAfterMs)} ms`,
+      figures: { requests: load.made.length, failed: load.errors.length, after, refused, stoppedAfterMs },
+    })
+    expect(load.errors).toStrictEqual([])
+    expect(ended).toStrictEqual({ code: 0, signal: null })
+    expect(refused).toBeGreaterThan(0)
+    expect([...new Set(load.made.map(({ status }) => status))].sort()).toStrictEqual([200, 429])
+    expect(after).toBeGreaterThan(1000)
+    expect(violationsOf(load.made)).toStrictEqual([])
+  } finally {
+    await load.stop()
+    http.close()
+  }
+})
