@@ -30,16 +30,20 @@ export async function startProxy(toPort: number): Promise<Detour> {
       })
     }
     client.on('data', (data) => redis.write(data))
-    redis.on('data', (data) => void passOn(data, client))
+    // One after the other: nothing is overtaken, also when the trouble ends.
+    let before = Promise.resolve()
+    redis.on('data', (data) => {
+      before = passOn(data, client, before)
+    })
   })
 
   let pieces = 0
-  async function passOn(data: Buffer, client: Socket): Promise<void> {
+  async function passOn(data: Buffer, client: Socket, before: Promise<void>): Promise<void> {
     const { trouble } = proxy
     if (trouble === 'all is lost') return
     if (trouble === 'pieces are lost' && pieces++ % EVERY === 0) return
-    // Timers of one length fire in the order in which they were set: nothing is overtaken.
     if (typeof trouble === 'object') await pause(trouble.delayMs)
+    await before
     if (!client.destroyed) client.write(data)
   }
 
