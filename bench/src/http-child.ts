@@ -4,6 +4,7 @@ import autocannon from 'autocannon'
 import { type Figures, median } from './figures.js'
 import { httpScenarioNamed, LOAD } from './http-scenarios.js'
 import type { Served } from './http-server.js'
+import { LOAD_CORE, stayOnCore } from './one-core.js'
 
 /*
  * Puts load on one contender and on the bare framework, which are both in a process of their own, by turns: a
@@ -11,6 +12,7 @@ import type { Served } from './http-server.js'
  * what a request costs that process.
  */
 
+stayOnCore(LOAD_CORE)
 const [scenarioName = '', contender = '', redisUrl = ''] = process.argv.slice(2)
 const { bare } = httpScenarioNamed(scenarioName)
 const [BARE, LIMITED] = [0, 1]

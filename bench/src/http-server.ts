@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { HTTP_CONTENDERS } from './http-contenders.js'
+import { SERVER_CORE, stayOnCore } from './one-core.js'
 
 /** What a process that serves has done so far. */
 export interface Served {
@@ -14,6 +15,7 @@ export interface Served {
  * URL of Redis, contenders. Sends the ports, and from then on, whenever it is asked, what it has done so far.
  */
 
+stayOnCore(SERVER_CORE)
 const [redisUrl = '', ...contenders] = process.argv.slice(2)
 const ports: number[] = []
 const requests = contenders.map(() => 0)

@@ -2,6 +2,7 @@ import type { Benchmark } from './benchmark.js'
 import type { Figures } from './figures.js'
 import { HTTP_SCENARIOS, httpScenarioNamed } from './http-scenarios.js'
 import { judge } from './http-targets.js'
+import { LOAD_CORE, redisOnCore } from './one-core.js'
 import { inOwnProcess } from './own-process.js'
 import { redisVersion, startRedis } from './redis-server.js'
 import { digits } from './table.js'
@@ -32,7 +33,7 @@ export const http: Benchmark = {
 
 async function measure(scenario: string, contender: string): Promise<Figures> {
   if (!httpScenarioNamed(scenario).needsRedis) return inOwnProcess(CHILD, [scenario, contender])
-  const redis = await startRedis()
+  const redis = await startRedis(redisOnCore(LOAD_CORE))
   try {
     return await inOwnProcess(CHILD, [scenario, contender, redis.url])
   } finally {

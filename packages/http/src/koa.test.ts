@@ -17,6 +17,7 @@ describeCases({
   },
   serve(options, application) {
     const app = new Koa()
+    app.silent = true
     app.use(rateLimit(options as never))
     app.use((context) => {
       const { status, body } = application.answer(context.path)

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@tidegate/core'
+import { type ErrorCode, show } from '@tidegate/core'
 import type { LimitCounted } from './counted.js'
 import type { RequestFacts } from './request.js'
 
@@ -18,6 +18,8 @@ export interface Mistakes {
   counted(request: object, limits: readonly LimitCounted[]): void
   /** The middleware is called. */
   called(): void
+  /** `refundWhen` threw when the answer was already sent. */
+  refundFailed(error: unknown): void
 }
 
 /**
@@ -86,6 +88,10 @@ export function watchMistakes(of: string, by: object, isMadeLate: boolean): Mist
       )
     },
 
+    refundFailed(error) {
+      say('REFUND_INVALID', `refundWhen threw, so nothing was given back: ${show(String(error))}.`)
+    },
+
     called() {
       own.calls++
       if (!isNew) return
@@ -107,6 +113,7 @@ export const NO_MISTAKES: Mistakes = {
   forwardedUntrusted() {},
   counted() {},
   called() {},
+  refundFailed() {},
 }
 
 /**

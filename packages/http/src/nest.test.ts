@@ -89,7 +89,7 @@ describe('the guard of NestJS', () => {
   async function start(imports: unknown[], controllers: (new () => object)[]) {
     class App {}
     Module({ imports: imports as [], controllers })(App)
-    const app = await NestFactory.create(App, { logger: false })
+    const app = await NestFactory.create(App, { logger: false, abortOnError: false })
     closing.push(() => app.close())
     await app.listen(0, '127.0.0.1')
     const url = `http://127.0.0.1:${app.getHttpServer().address().port}`
@@ -160,6 +160,16 @@ describe('the guard of NestJS', () => {
   it('lets messages pass that did not come over HTTP', () => {
     const guard = new RateLimitGuard({ policy: one })
     for (let i = 0; i < 2; i++) expect(guard.canActivate({ getType: () => 'rpc' } as never)).toBe(true)
+  })
+
+  it('refuses wrong options when the module is made', async () => {
+    expect(() => RateLimitModule.forRoot({})).toThrow(/Write one of limiter/)
+    expect(() => RateLimitModule.forRoot({ policy: one, cost: 2 })).toThrow(/can never be allowed/)
+    expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5 } as never)).toThrow(
+      /no option "windowMs"/,
+    )
+    const late = RateLimitModule.forRootAsync({ useFactory: () => ({ policy: one, cost: 2 }) })
+    await expect(start([late], [])).rejects.toThrow(/can never be allowed/)
   })
 
   it('refuses wrong options when the decorator is written', () => {

@@ -69,12 +69,12 @@ export function SkipRateLimit(): CustomDecorator<symbol> {
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their classes
 export class RateLimitModule {
   static forRoot({ global = true, ...options }: RateLimitModuleOptions): DynamicModule {
-    return moduleOf(global, { provide: SHARED, useValue: withStore(options) })
+    return moduleOf(global, { provide: SHARED, useValue: shared(options, global) })
   }
 
   static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
     const { imports = [], inject = [], useFactory, global = true } = options
-    const useOptions = async (...injected: unknown[]) => withStore(await useFactory(...injected))
+    const useOptions = async (...injected: unknown[]) => shared(await useFactory(...injected), global)
     return { ...moduleOf(global, { provide: SHARED, useFactory: useOptions, inject }), imports }
   }
 }
@@ -127,6 +127,14 @@ function moduleOf(isGlobal: boolean, options: Provider): DynamicModule {
     providers: [options, RateLimitGuard, ...guard],
     exports: [SHARED, RateLimitGuard],
   }
+}
+
+/** Options for all; what is wrong with them should show now, and not when the first request comes. */
+function shared(options: NestRateLimitOptions, isGlobal: boolean): NestRateLimitOptions {
+  assertRateLimitOptions('RateLimitModule', options, ['handler'])
+  const whole = withStore(options)
+  if (isGlobal) checkOf(whole)
+  return whole
 }
 
 function checkOf(options: NestRateLimitOptions): Check {

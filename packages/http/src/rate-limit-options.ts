@@ -22,10 +22,10 @@ export interface RateLimitOptions<Request> extends CountingOptions<Request> {
   skip?: (request: Request) => MaybePromise<boolean>
   /** With `false`, requests are counted and let through, and marked. Default: true. */
   enforce?: boolean
-  /** Told of every decision. Default: nobody is. */
-  onDecision?: (event: RateLimitEvent<Request>) => void
-  /** Told of every refusal. Default: nobody is. */
-  onDenied?: (event: RateLimitEvent<Request>) => void
+  /** Told of every decision; what it throws is not heard. Default: nobody is. */
+  onDecision?: (event: RateLimitEvent<Request>) => unknown
+  /** Told of every refusal, likewise. Default: nobody is. */
+  onDenied?: (event: RateLimitEvent<Request>) => unknown
   /** In which ways the headers say it. Default: `['legacy', 'draft-10']`. */
   standards?: readonly Standard[]
   /** The form of our bodies; `accept` asks the client. Default: `'accept'`. */

@@ -141,6 +141,26 @@ describe('refunds', () => {
     await new Promise((resolve) => setImmediate(resolve))
   })
 
+  it('of a store that is closed, or by a function that throws, harm nobody either', () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const limiter = limiterOf(two)
+    const ruling = define({ limiter, refundWhen: () => true }).decide({})
+    limiter.store.close()
+    expect(() => atEnd(ruling, 500)).not.toThrow()
+    const refundWhen = () => {
+      throw new Error('of the user')
+    }
+    const { decide } = define({ policy: two, refundWhen })
+    for (let i = 0; i < 2; i++) expect(() => atEnd(decide({}), 500)).not.toThrow()
+    expect(warned.mock.calls).toStrictEqual([
+      [
+        expect.stringMatching(/refundWhen threw.*of the user/),
+        { type: 'TidegateWarning', code: 'REFUND_INVALID' },
+      ],
+    ])
+    warned.mockRestore()
+  })
+
   it('of what was let through while the store failed give nothing', async () => {
     const refund = vi.fn()
     const store = { ...failingStore(), refund }
@@ -150,6 +170,21 @@ describe('refunds', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(refund).not.toHaveBeenCalled()
   })
+})
+
+it.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('of the user')
+    },
+  ],
+  ['rejects', async () => Promise.reject(new Error('of the user'))],
+])('a listener that %s harms nobody', async (_, listen) => {
+  const { decide } = define({ policy: two, onDecision: listen, onDenied: listen })
+  const statuses = [1, 2, 3].map(() => (decide({}) as Ruling<Asked>).refusal?.status)
+  expect(statuses).toStrictEqual([undefined, undefined, 429])
+  await new Promise((resolve) => setImmediate(resolve))
 })
 
 describe('options of a part before those of the whole', () => {

@@ -112,8 +112,8 @@ export function defineRateLimit<Request>(
         limits,
         status: isUnavailable ? 503 : status,
       }
-      onDecision?.(event)
-      if (!allowed) onDenied?.(event)
+      tell(onDecision, event)
+      if (!allowed) tell(onDenied, event)
       if (!allowed && enforce) {
         headers['cache-control'] = 'no-store'
         const answer = () => answerOf(event, facts, isUnavailable)
@@ -149,11 +149,19 @@ export function defineRateLimit<Request>(
 
   /** Giving back, if an answer of this status is a reason to. */
   function refundOf(counted: Counted, status: number): (() => void) | undefined {
-    if (!refundWhen!(status)) return undefined
+    try {
+      if (!refundWhen!(status)) return undefined
+    } catch (error) {
+      mistakes.refundFailed(error)
+      return undefined
+    }
     return () => {
-      const refund = counting.refund!(counted)
-      // The answer is sent; who was charged too much gets it back with time.
-      if (isPromise(refund)) refund.catch(() => {})
+      try {
+        const refund = counting.refund!(counted)
+        if (isPromise(refund)) refund.catch(() => {})
+      } catch {
+        // The answer is sent, and nobody is there to hear of it. What is not given back comes back with time.
+      }
     }
   }
 
@@ -163,6 +171,16 @@ export function defineRateLimit<Request>(
       if (skip === undefined) return count(request, rest)
       return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, rest)))
     },
+  }
+}
+
+/** Whoever listens may have a mistake in it. No request is to fail for that. */
+function tell<Event>(listener: ((event: Event) => unknown) | undefined, event: Event): void {
+  try {
+    const told = listener?.(event)
+    if (isPromise(told)) told.catch(() => {})
+  } catch {
+    // As above.
   }
 }
 

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { listen } from '../test/listen.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** Where a browser finds what is imported by name. */
+const IMPORTS = {
+  '@tidegate/core': '/packages/core/dist/index.js',
+  '@tidegate/http': '/packages/http/dist/index.js',
+  '@tidegate/http/fetch': '/packages/http/dist/fetch.js',
+  '@tidegate/http/decorator': '/packages/http/dist/decorator.js',
+  '@noble/hashes/': '/node_modules/@noble/hashes/',
+}
+
+// As text: a function would be rewritten by the test runner first.
+const IN_THE_BROWSER = `(async () => {
+  const { fixedWindow } = await import('@tidegate/core')
+  const { rateLimit } = await import('@tidegate/http/fetch')
+  const { RateLimit } = await import('@tidegate/http/decorator')
+  const policy = fixedWindow({ limit: 1, window: '365d', name: 'one' })
+  const handle = rateLimit({ policy, key: 'session:{sha256(header.x-session)}' })(() => new Response('hello'))
+  const statuses = []
+  for (const session of ['a', 'a', 'b', undefined]) {
+    const headers = session === undefined ? {} : { 'x-session': session }
+    statuses.push((await handle(new Request('http://localhost/', { headers }))).status)
+  }
+  const limited = RateLimit({ limit: 1, window: '1h' })(() => 'called', { kind: 'method', name: 'call' })
+  const calls = [limited()]
+  try { limited() } catch (error) { calls.push(error.code) }
+  return { statuses, calls, node: typeof process }
+})()`
+
+it('what is not for Node runs in a browser, as on every runtime without Node', async () => {
+  const { port, close } = await listen(async (request, response) => {
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname
+    if (path === '/') {
+      const map = `<script type="importmap">${JSON.stringify({ imports: IMPORTS })}</script>`
+      return response.setHeader('content-type', 'text/html').end(`<!doctype html>${map}`)
+    }
+    const source = await readFile(join(root, path)).catch(() => undefined)
+    if (source === undefined) return response.writeHead(404).end()
+    return response.setHeader('content-type', 'text/javascript').end(source)
+  })
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'],
+  })
+  try {
+    const page = await browser.newPage()
+    const said: string[] = []
+    page.on('pageerror', (error) => said.push(String(error)))
+    page.on('console', (message) => message.type() === 'warning' && said.push(message.text()))
+    await page.goto(`http://127.0.0.1:${port}/`)
+    expect(await page.evaluate(IN_THE_BROWSER)).toStrictEqual({
+      statuses: [200, 429, 200, 200],
+      calls: ['called', 'RATE_LIMIT_EXCEEDED'],
+      node: 'undefined',
+    })
+    expect(said).toStrictEqual([expect.stringContaining('TidegateWarning [KEY_UNDEFINED]')])
+  } finally {
+    await browser.close()
+    await close()
+  }
+})
