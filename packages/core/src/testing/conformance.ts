@@ -195,7 +195,7 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       deepEqual(await fill(store, everybody, 'ann'), 5)
     })
 
-    promise('refuses one name with two sets of numbers, and an empty list', async (store) => {
+    promise('refuses one name with two sets of numbers, an empty list, and one that is too long', async (store) => {
       const other = fixedWindow({ limit: 4, window: '1h', name: 'per-user' })
       const requests = [perUser, other].map((policy) => ({ policy, key: 'k', cost: 1 }))
       deepEqual(await codeOf(() => store.take(requests)), 'TAKE_INVALID')
