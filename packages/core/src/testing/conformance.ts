@@ -195,15 +195,18 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       deepEqual(await fill(store, everybody, 'ann'), 5)
     })
 
-    promise('refuses one name with two sets of numbers, an empty list, and one that is too long', async (store) => {
-      const other = fixedWindow({ limit: 4, window: '1h', name: 'per-user' })
-      const requests = [perUser, other].map((policy) => ({ policy, key: 'k', cost: 1 }))
-      deepEqual(await codeOf(() => store.take(requests)), 'TAKE_INVALID')
-      deepEqual(await codeOf(() => store.take([])), 'TAKE_INVALID')
-      const tooMany = Array.from({ length: 1001 }, () => requests[0]!)
-      deepEqual(await codeOf(() => store.take(tooMany)), 'TAKE_INVALID')
-      deepEqual((await store.peek({ policy: perUser, key: 'k', cost: 1 })).remaining, 3)
-    })
+    promise(
+      'refuses one name with two sets of numbers, an empty list, and one that is too long',
+      async (store) => {
+        const other = fixedWindow({ limit: 4, window: '1h', name: 'per-user' })
+        const requests = [perUser, other].map((policy) => ({ policy, key: 'k', cost: 1 }))
+        deepEqual(await codeOf(() => store.take(requests)), 'TAKE_INVALID')
+        deepEqual(await codeOf(() => store.take([])), 'TAKE_INVALID')
+        const tooMany = Array.from({ length: 1001 }, () => requests[0]!)
+        deepEqual(await codeOf(() => store.take(tooMany)), 'TAKE_INVALID')
+        deepEqual((await store.peek({ policy: perUser, key: 'k', cost: 1 })).remaining, 3)
+      },
+    )
   })
 
   describe('exactness', () => {
