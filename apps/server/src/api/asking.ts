@@ -100,7 +100,7 @@ function unknownPolicy(name: string, caller: Caller | null, at: string): ApiErro
   // To whom it is none of their business, every other policy looks alike.
   if (caller?.policies !== undefined) return notYours('policy', name, at)
   const message = `There is no policy ${show(name)}; see default and policies in the configuration.`
-  // An entry of a batch is as bad as any other.
+  // In a batch it is one mistake among others, and whatever is wrong with an entry is 400 for the whole.
   return new ApiError(at === '' ? 404 : 400, message, { field: `${at}policy` })
 }
 

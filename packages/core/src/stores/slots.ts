@@ -80,7 +80,7 @@ export const NOBODY = -1
 const CHUNK_BITS = 12
 const CHUNK = 1 << CHUNK_BITS
 
-/** To copy zeros is fifty times faster than to make them. */
+/** To copy zeros is far faster than to make them. */
 let untouched: number[] | undefined
 
 function zeros(): number[] {
