@@ -110,32 +110,34 @@ export class MemoryStore implements SyncStore {
     this.#lastSpace = undefined
   }
 
-  #decide({ policy, key, cost }: TakeRequest, now: number, mode: Mode): Decision {
-    const space = this.#spaceOf(policy)
+  /*
+   * A new key and a known one go two ways, though one could do. The engine compiles a way for what it has seen
+   * first, which is nearly always new keys, and has no room left in it for what comes ever after.
+   */
+  #decide(request: TakeRequest, now: number, mode: Mode): Decision {
+    const space = this.#spaceOf(request.policy)
+    const slot = space.slots.get(request.key)
+    return slot === 0
+      ? this.#decideNew(space, request, now, mode)
+      : this.#decideKnown(space, slot, request, now, mode)
+  }
+
+  #decideNew(space: Space, { policy, key, cost }: TakeRequest, now: number, mode: Mode): Decision {
     if (cost !== 1) assertCost(policy, cost)
-    let slot = space.slots.get(key)
-    if (!isLive(this.#slots.chunk(slot), rowOf(slot), now)) {
-      slot = this.#untouched(space, key, slot, now, mode)
-    }
+    assertKey(key)
+    // Where nothing is taken nothing is written, and the row that is nobody's will do.
+    const slot = mode === 'take' ? this.#newSlot(space, key, now) : 0
+    return space.algorithm.decide(policy, this.#slots.chunk(slot), rowOf(slot), now, cost, mode)
+  }
+
+  #decideKnown(space: Space, slot: number, request: TakeRequest, now: number, mode: Mode): Decision {
+    const { policy, cost } = request
+    if (cost !== 1) assertCost(policy, cost)
     const rows = this.#slots.chunk(slot)
-    const row = rowOf(slot)
+    const row = isLive(rows, rowOf(slot), now) ? rowOf(slot) : untouched(rows, rowOf(slot), mode)
     const decision = space.algorithm.decide(policy, rows, row, now, cost, mode)
     if (!decision.allowed) noteRefusal(rows, row, decision, mode)
     return decision
-  }
-
-  /** A row of zeros to decide on, for a key that has no row or one that has expired. */
-  #untouched(space: Space, key: string, known: number, now: number, mode: Mode): number {
-    // A key in the table has been looked at before: only a new one needs to be.
-    if (known === 0) assertKey(key)
-    // Where nothing is taken nothing is written, and the row that is nobody's will do.
-    if (mode !== 'take') return 0
-    const slot = known === 0 ? this.#newSlot(space, key, now) : known
-    const rows = this.#slots.chunk(slot)
-    const row = rowOf(slot)
-    rows.numbers.fill(0, row * ROW, (row + 1) * ROW)
-    if (rows.objects.length > row) rows.objects[row] = undefined
-    return slot
   }
 
   /** The keys under this policy's name, read by this policy from now on. */
@@ -191,6 +193,7 @@ export class MemoryStore implements SyncStore {
     this.#sweep(now)
     if (this.#slots.size >= this.#maxKeys) this.#evict(now)
     const slot = this.#slots.add(space.number, key)
+    clear(this.#slots.chunk(slot), rowOf(slot))
     space.slots.add(this.#keyOf(slot), slot)
     space.size++
     return slot
@@ -259,8 +262,21 @@ export class MemoryStore implements SyncStore {
 }
 
 /** Whether what is in a row still means anything. Row 0 does not. */
-function isLive({ numbers }: Chunk, row: number, now: number): boolean {
-  return numbers[row * ROW + EXPIRES_AT]! > now
+function isLive(rows: Chunk, row: number, now: number): boolean {
+  return rows.numbers[row * ROW + EXPIRES_AT]! > now
+}
+
+/** A row of zeros, for a key whose own means nothing any more. */
+function untouched(rows: Chunk, row: number, mode: Mode): number {
+  // Where nothing is taken nothing is written, and the row that is nobody's will do.
+  if (mode !== 'take') return 0
+  clear(rows, row)
+  return row
+}
+
+function clear({ numbers, objects }: Chunk, row: number): void {
+  numbers.fill(0, row * ROW, (row + 1) * ROW)
+  if (objects.length > row) objects[row] = undefined
 }
 
 /** Until when the request would be refused again, for eviction to know. */
