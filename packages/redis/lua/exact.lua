@@ -5,12 +5,17 @@ Whole numbers in doubles: the twin of core's algorithms/exact.ts.
                          for whole a, b >= 0 and c >= 1 below 2^53 whose result is below 2^53
 ]]
 local MAX_SAFE = 9007199254740991
-local BASE_64_BELOW = 70368744177664
 
-local function long_division(a, b, c, up)
+local function mul_div(a, b, c, up)
+  local product = a * b
+  if product <= MAX_SAFE then
+    if up == 1 then return math.ceil(product / c) end
+    return math.floor(product / c)
+  end
+  -- Digit by digit, a's highest digit first. Below a divisor of 2^46, base 64 keeps every value under 2^53.
   local whole = math.floor(b / c)
   local part = b - whole * c
-  local base = c < BASE_64_BELOW and 64 or 2
+  local base = c < 70368744177664 and 64 or 2
   local place = 1
   while place <= a / base do place = place * base end
   local quotient, remainder, rest = 0, 0, a
@@ -40,11 +45,4 @@ local function long_division(a, b, c, up)
   end
   if remainder == 0 then up = 0 end
   return a * whole + quotient + up
-end
-
-local function mul_div(a, b, c, up)
-  local product = a * b
-  if product > MAX_SAFE then return long_division(a, b, c, up) end
-  if up == 1 then return math.ceil(product / c) end
-  return math.floor(product / c)
 end

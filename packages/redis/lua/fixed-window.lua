@@ -22,7 +22,7 @@ function fixed_window.decide(policy, key, now, cost, mode)
     start, length, count = window_start(at, window), window, 0
   end
 
-  local room = max(0, limit - count)
+  local room = math.max(0, limit - count)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = allowed and 0 or start + length - now
@@ -40,13 +40,13 @@ function fixed_window.decide(policy, key, now, cost, mode)
   return allowed, charged and room - cost or room, retry_after, count == 0 and 0 or finish - now, 0
 end
 
-function fixed_window.refund(policy, key, now, decided_at, cost)
+fixed_window.refund = REFUNDS and function(policy, key, now, decided_at, cost)
   local start, length, count = read(key, 'f', THREE)
   if not start then return 0 end
   local finish = start + length
   local at = as_of(start, now, policy.a)
   if at < start or at >= finish or decided_at < start or decided_at >= finish then return 0 end
-  local given = min(cost, count)
+  local given = math.min(cost, count)
   if given == count then
     redis.call('DEL', key)
   else

@@ -13,11 +13,11 @@ ALGORITHMS.k = leaky_bucket
 local function water_after(policy, stored, unit, passed)
   local level = stored
   if unit == policy.b then
-    level = min(stored, policy.full)
+    level = math.min(stored, policy.full)
   else
     level = convert(policy, stored, unit, 1)
   end
-  return max(0, level - passed * policy.a)
+  return math.max(0, level - passed * policy.a)
 end
 
 function leaky_bucket.decide(policy, key, now, cost, mode)
@@ -35,7 +35,7 @@ function leaky_bucket.decide(policy, key, now, cost, mode)
     level = 0
   end
 
-  local room = floor((full - level) / d)
+  local room = math.floor((full - level) / d)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = allowed and 0 or at - now + time_to_flow(policy, level + cost * d - full)
@@ -52,14 +52,14 @@ function leaky_bucket.decide(policy, key, now, cost, mode)
   return allowed, charged and room - cost or room, retry_after, level == 0 and 0 or drained - now, delay
 end
 
-function leaky_bucket.refund(policy, key, now, decided_at, cost)
+leaky_bucket.refund = REFUNDS and function(policy, key, now, decided_at, cost)
   local d, full = policy.b, policy.full
   local before, unit, time = read(key, 'k', THREE)
   if not before then return 0 end
   local at = as_of(time, now, policy.span)
   if not still_counts(policy, decided_at, at) then return 0 end
-  before = water_after(policy, before, unit, max(0, at - time))
-  local given = min(cost * d, before)
+  before = water_after(policy, before, unit, math.max(0, at - time))
+  local given = math.min(cost * d, before)
   if given == 0 then return 0 end
   local level = before - given
   if level == 0 then

@@ -18,8 +18,7 @@ Output: the time, then three whole numbers for each limit:
           of a limit that could not be decided: -1, 0, 0; the reasons follow at the end, as text
 ]]
 local COSTS, KINDS, POLICIES = 1073741824, 8, 1024
-local TOGETHER, REFUND, RESET = 2, 3, 5
-local MODES = { [0] = 'take', [1] = 'peek', [TOGETHER] = 'take', [4] = 'repair' }
+local TAKE, PEEK, TOGETHER, REFUND, LOOK, RESET = 0, 1, 2, 3, 4, 5
 
 local now = tonumber(ARGV[1])
 if now == 0 then
@@ -37,25 +36,15 @@ for i = 0, tonumber(ARGV[2]) - 1 do
   local policy = { decide = algorithm.decide, refund = algorithm.refund, limit = limit, a = a, b = b }
   if b > 0 then
     policy.full = limit * b
-    policy.span = floor(policy.full / a)
+    policy.span = math.floor(policy.full / a)
   end
   policies[i] = policy
   next_arg = next_arg + 4
 end
 
-local reply = { now }
-local answered = 1
-local reasons = {}
-
--- A decision as it is answered.
-local function three(allowed, remaining, retry_after, reset_after, delay)
-  if allowed then return remaining * 2 + 1, reset_after, delay end
-  return remaining * 2, reset_after, retry_after
-end
-
--- Any entry: its limits are decided all, then charged all or none. It answers for itself: whatever goes wrong with
--- it, the others are decided. What only this needs is defined in here, because Redis defines the rest every time.
-local function answer_entry(entry, kind)
+-- Any entry, as three numbers for each of its limits: they are decided all, then charged all or none. It answers for
+-- itself: whatever goes wrong with it, the others are decided. What goes wrong is the second result.
+local function answer_entry(entry, kind, mode, now)
   local function decide(limit, mode)
     return limit.policy.decide(limit.policy, limit.key, now, limit.cost, mode)
   end
@@ -68,15 +57,18 @@ local function answer_entry(entry, kind)
       redis.call('UNLINK', limit.key)
       return { 0, 0, 0 }
     end
-    local mode = MODES[kind]
+    local mode = mode
     if #entry > 1 then
       for _, one in ipairs(entry) do
         if not decide(one, 'peek') then mode = 'repair' end
       end
     end
     local numbers = {}
-    for i, one in ipairs(entry) do
-      numbers[3 * i - 2], numbers[3 * i - 1], numbers[3 * i] = three(decide(one, mode))
+    for _, one in ipairs(entry) do
+      local allowed, remaining, retry_after, reset_after, delay = decide(one, mode)
+      numbers[#numbers + 1] = remaining * 2 + (allowed and 1 or 0)
+      numbers[#numbers + 1] = reset_after
+      numbers[#numbers + 1] = allowed and delay or retry_after
     end
     return numbers
   end
@@ -84,25 +76,28 @@ local function answer_entry(entry, kind)
   local ok, result
   for _ = 0, #entry do
     ok, result = pcall(attempt)
+    if ok then return result end
     -- A state that turns out to be damaged counts as none: once more, without it.
-    if ok or type(result) ~= 'table' or not result.damaged then break end
+    if type(result) ~= 'table' or not result.damaged then break end
     redis.call('DEL', result.damaged)
   end
-  for i = 1, 3 * #entry do reply[answered + i] = ok and result[i] or (i % 3 == 1 and -1 or 0) end
-  answered = answered + 3 * #entry
-  if not ok then reasons[#reasons + 1] = type(result) == 'table' and result.err or tostring(result) end
+  local numbers = {}
+  for i = 1, 3 * #entry do numbers[i] = i % 3 == 1 and -1 or 0 end
+  return numbers, type(result) == 'table' and result.err or tostring(result)
 end
 
-local entry = {}
+local reply = { now }
+local answered = 1
+local entry, reasons
 local first = 1
 while first <= #KEYS do
   local code = tonumber(ARGV[next_arg])
   next_arg = next_arg + 1
-  local high = floor(code / COSTS)
+  local high = math.floor(code / COSTS)
   local cost, kind = code - high * COSTS, high % KINDS
-  high = floor(high / KINDS)
-  local policy, last = policies[high % POLICIES], first + floor(high / POLICIES)
-  local mode = MODES[kind]
+  high = math.floor(high / KINDS)
+  local policy, last = policies[high % POLICIES], first + math.floor(high / POLICIES)
+  local mode = kind == PEEK and 'peek' or kind == LOOK and 'repair' or 'take'
   local decided_at
   if kind == REFUND then
     decided_at = tonumber(ARGV[next_arg])
@@ -112,22 +107,32 @@ while first <= #KEYS do
     local key = KEYS[i]
     local ok, allowed, remaining, retry_after, reset_after, delay
     -- Nearly every entry is one limit that can be decided at once.
-    if mode and kind ~= TOGETHER and #entry == 0 then
+    if (kind == TAKE or kind == PEEK or kind == LOOK) and not entry then
       ok, allowed, remaining, retry_after, reset_after, delay = pcall(policy.decide, policy, key, now, cost, mode)
     end
     if ok then
-      reply[answered + 1], reply[answered + 2], reply[answered + 3] =
-        three(allowed, remaining, retry_after, reset_after, delay)
+      reply[answered + 1] = remaining * 2 + (allowed and 1 or 0)
+      reply[answered + 2] = reset_after
+      reply[answered + 3] = allowed and delay or retry_after
       answered = answered + 3
     else
+      entry = entry or {}
       entry[#entry + 1] = { policy = policy, key = key, cost = cost, decided_at = decided_at }
       if kind ~= TOGETHER then
-        answer_entry(entry, kind)
-        entry = {}
+        local numbers, reason = answer_entry(entry, kind, mode, now)
+        for _, number in ipairs(numbers) do
+          answered = answered + 1
+          reply[answered] = number
+        end
+        if reason then
+          reasons = reasons or {}
+          reasons[#reasons + 1] = reason
+        end
+        entry = nil
       end
     end
   end
   first = last + 1
 end
-for i, reason in ipairs(reasons) do reply[answered + i] = reason end
+for i, reason in ipairs(reasons or {}) do reply[answered + i] = reason end
 return reply

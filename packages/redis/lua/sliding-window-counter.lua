@@ -33,7 +33,7 @@ function sliding_window_counter.decide(policy, key, now, cost, mode)
   end
   local used = curr + mul_div(prev, start + length - at, length, 0)
 
-  local room = max(0, limit - used)
+  local room = math.max(0, limit - used)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = allowed and 0 or moment_of(limit - cost, start, length, prev, curr) - now
@@ -54,17 +54,17 @@ function sliding_window_counter.decide(policy, key, now, cost, mode)
   return allowed, charged and room - cost or room, retry_after, reset_after, 0
 end
 
-function sliding_window_counter.refund(policy, key, now, decided_at, cost)
+sliding_window_counter.refund = REFUNDS and function(policy, key, now, decided_at, cost)
   local start, length, prev, curr = read(key, 'c', FOUR)
   if not start then return 0 end
   local at = as_of(start, now, policy.a)
   if at < start or at >= start + 2 * length then return 0 end
   local given = 0
   if decided_at >= start and decided_at < start + length then
-    given = min(cost, curr)
+    given = math.min(cost, curr)
     curr = curr - given
   elseif decided_at >= start - length and decided_at < start and at < start + length then
-    given = min(cost, prev)
+    given = math.min(cost, prev)
     prev = prev - given
   end
   if given == 0 then return 0 end

@@ -11,6 +11,10 @@ Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
 local sliding_window_log = {}
 ALGORITHMS.l = sliding_window_log
 
+local function text(number)
+  return string.format('%.0f', number)
+end
+
 -- A whole number, or an error that `main.lua` answers by letting go of the key.
 local function whole(key, value)
   local number = tonumber(value)
@@ -33,7 +37,7 @@ local function open_log(key)
     key = key,
     shift = shifted and whole(key, front[1]) or 0,
     offset = shifted and 1 or 0,
-    runs = floor((length - 1) / 2),
+    runs = math.floor((length - 1) / 2),
     base = whole(key, shifted and front[2] or front[1]),
     newest = whole(key, back[1]),
     total = whole(key, back[2]),
@@ -58,9 +62,9 @@ local function first_run(log, value, target)
     low = low + step
     step = step * 2
   end
-  local high = min(low + step - 1, log.runs + 1)
+  local high = math.min(low + step - 1, log.runs + 1)
   while low < high do
-    local middle = floor((low + high) / 2)
+    local middle = math.floor((low + high) / 2)
     if value(log, middle) >= target then high = middle else low = middle + 1 end
   end
   return low
@@ -111,7 +115,7 @@ function sliding_window_log.decide(policy, key, now, cost, mode)
     if used < 0 then error({ damaged = key }) end
   end
 
-  local room = max(0, limit - used)
+  local room = math.max(0, limit - used)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = 0
@@ -145,7 +149,7 @@ function sliding_window_log.decide(policy, key, now, cost, mode)
   return allowed, charged and room - cost or room, retry_after, reset_after, 0
 end
 
-function sliding_window_log.refund(policy, key, now, decided_at, cost)
+sliding_window_log.refund = REFUNDS and function(policy, key, now, decided_at, cost)
   local log = open_log(key)
   if not log then return 0 end
   local at = as_of(log.newest, now, policy.a)
@@ -154,7 +158,7 @@ function sliding_window_log.refund(policy, key, now, decided_at, cost)
   local run = first_run(log, time_of, decided_at)
   if run > log.runs or time_of(log, run) ~= decided_at then return 0 end
   local units = total_of(log, run) - total_of(log, run - 1)
-  local given = min(cost, units)
+  local given = math.min(cost, units)
   local expired = expired_runs(log, horizon)
   if given == log.total - total_of(log, expired) then
     redis.call('DEL', key)

@@ -13,7 +13,7 @@ ALGORITHMS.t = token_bucket
 local function tokens_after(policy, stored, unit, passed)
   local level = stored
   if unit ~= policy.b then level = convert(policy, stored, unit, 0) end
-  return min(policy.full, level + passed * policy.a)
+  return math.min(policy.full, level + passed * policy.a)
 end
 
 function token_bucket.decide(policy, key, now, cost, mode)
@@ -31,7 +31,7 @@ function token_bucket.decide(policy, key, now, cost, mode)
     level = full
   end
 
-  local room = floor(level / d)
+  local room = math.floor(level / d)
   local allowed = cost <= room
   local charged = allowed and mode == 'take'
   local retry_after = allowed and 0 or at - now + time_to_flow(policy, cost * d - level)
@@ -47,14 +47,14 @@ function token_bucket.decide(policy, key, now, cost, mode)
   return allowed, charged and room - cost or room, retry_after, level == full and 0 or refilled - now, 0
 end
 
-function token_bucket.refund(policy, key, now, decided_at, cost)
+token_bucket.refund = REFUNDS and function(policy, key, now, decided_at, cost)
   local d, full = policy.b, policy.full
   local before, unit, time = read(key, 't', THREE)
   if not before then return 0 end
   local at = as_of(time, now, policy.span)
   if not still_counts(policy, decided_at, at) then return 0 end
-  before = tokens_after(policy, before, unit, max(0, at - time))
-  local given = min(cost * d, full - before)
+  before = tokens_after(policy, before, unit, math.max(0, at - time))
+  local given = math.min(cost * d, full - before)
   if given == 0 then return 0 end
   local level = before + given
   if level == full then

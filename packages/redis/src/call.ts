@@ -76,7 +76,8 @@ export function encode(entries: readonly Entry[], timeUs: number): Call {
   const args = [String(timeUs), String(policies.length)]
   for (const policy of policies) args.push(...argumentsOf(policy))
   args.push(...runs)
-  return { script: scriptFor(policies), keys, args }
+  const hasRefunds = entries.some(({ kind }) => kind === 'refund')
+  return { script: scriptFor(policies, hasRefunds), keys, args }
 }
 
 /** Four arguments for a policy, made once. */

@@ -19,26 +19,28 @@ const FILES: Record<AlgorithmName, readonly string[]> = {
   'leaky-bucket': ['bucket', 'leaky-bucket'],
 }
 
-const scripts = new Map<AlgorithmName | 'all', Script>()
+const scripts = new Map<string, Script>()
 
 /**
  * The script for a call. Redis runs all of it, definitions included, every time: where a call has only one
- * algorithm, as nearly all have, the other four would cost it as much as the check itself.
+ * algorithm, as nearly all have, the other four would cost it as much as the check itself; and so would refunds where
+ * there is none.
  */
-export function scriptFor(policies: readonly Policy[]): Script {
+export function scriptFor(policies: readonly Policy[], hasRefunds: boolean): Script {
   const first = policies[0]!.algorithm
-  const name = policies.every(({ algorithm }) => algorithm === first) ? first : 'all'
+  const one = policies.every(({ algorithm }) => algorithm === first) ? first : undefined
+  const name = `${one ?? 'all'}${hasRefunds ? ' and refunds' : ''}`
   let script = scripts.get(name)
   if (script === undefined) {
-    script = compose(name === 'all' ? Object.values(FILES).flat() : FILES[name])
+    script = compose(one === undefined ? Object.values(FILES).flat() : FILES[one], hasRefunds)
     scripts.set(name, script)
   }
   return script
 }
 
-function compose(files: readonly string[]): Script {
+function compose(files: readonly string[], hasRefunds: boolean): Script {
   const names = new Set(['exact', 'state', ...files, 'main'])
   const parts = [...names].map((name) => readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8'))
-  const text = parts.join('\n')
+  const text = [`local REFUNDS = ${hasRefunds}`, ...parts].join('\n')
   return { text, sha: createHash('sha1').update(text).digest('hex') }
 }
