@@ -1,6 +1,6 @@
 import { fixedWindow, surviveFailures } from '@tidegate/core'
 import { RedisStore } from '@tidegate/redis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { fromDecision, startLoad } from './src/load.js'
 import { type RedisServer, startRedis } from './src/redis-server.js'
@@ -9,10 +9,10 @@ import { pause } from './src/until.js'
 const CUTS = 50
 
 let redis: RedisServer
-beforeAll(async () => {
+beforeEach(async () => {
   redis = await startRedis()
 })
-afterAll(() => redis?.stop())
+afterEach(() => redis?.stop())
 
 it('connections cut every 100 ms: what was not written waits, what was is not sent again', async () => {
   const tally = fixedWindow({ limit: 1_000_000_000, window: '365d', name: 'tally' })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { fiveLimitsYaml, inTurn } from './src/five-limits.js'
 import { CHECK, createHttpClient } from './src/http-client.js'
@@ -10,13 +10,13 @@ import { nowMs } from './src/wall-clock.js'
 
 let redis: RedisServer
 let service: ServiceProcess
-beforeAll(async () => {
+beforeEach(async () => {
   redis = await startRedis()
   service = await startService(
     `store: { url: '${redis.url}', deadline: 250ms, rememberRefusals: 0s }\n${fiveLimitsYaml('closed')}`,
   )
 })
-afterAll(async () => {
+afterEach(async () => {
   await service?.stop()
   await redis?.stop()
 })

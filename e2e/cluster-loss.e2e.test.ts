@@ -1,6 +1,6 @@
 import { type Decision, fixedWindow, surviveFailures } from '@tidegate/core'
 import { RedisStore } from '@tidegate/redis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { verify } from './src/history.js'
 import { fromDecision, type Made, startLoad } from './src/load.js'
@@ -14,10 +14,10 @@ const DEADLINE_MS = 250
 const BACK_WITHIN_MS = 6000
 
 let cluster: RedisCluster
-beforeAll(async () => {
+beforeEach(async () => {
   cluster = await startCluster()
 })
-afterAll(() => cluster?.stop())
+afterEach(() => cluster?.stop())
 
 it('a lost node of a cluster: other slots keep exact limits, its own follow the policy; then all are lost', async () => {
   const policy = fixedWindow({ limit: 100, window: '1s', name: 'each' })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, it } from 'vitest'
+import { afterEach, beforeEach, it } from 'vitest'
 import { type BothLoads, startBothLoads } from './src/both-loads.js'
 import { report } from './src/figures.js'
 import { expectAnswers, figuresOf, inWords } from './src/outage.js'
@@ -8,11 +8,11 @@ import { nowMs } from './src/wall-clock.js'
 
 let redis: RedisServer
 let loads: BothLoads
-beforeAll(async () => {
+beforeEach(async () => {
   redis = await startRedis()
   loads = await startBothLoads(redis.url)
 })
-afterAll(async () => {
+afterEach(async () => {
   await loads?.close()
   await redis?.stop()
 })

@@ -1,6 +1,6 @@
 import { fixedWindow, surviveFailures } from '@tidegate/core'
 import { RedisStore } from '@tidegate/redis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type BothLoads, startBothLoads } from './src/both-loads.js'
 import { report, whole } from './src/figures.js'
 import { fromDecision, startLoad } from './src/load.js'
@@ -15,11 +15,11 @@ const ON_THE_WIRE_MS = 50
 
 let redis: RedisServer
 let loads: BothLoads
-beforeAll(async () => {
+beforeEach(async () => {
   redis = await startRedis()
   loads = await startBothLoads(redis.url)
 })
-afterAll(async () => {
+afterEach(async () => {
   redis?.signal('SIGCONT')
   await loads?.close()
   await redis?.stop()
@@ -54,7 +54,10 @@ it('Redis that hangs and goes on: the same, and it then runs only what was on th
     const outage = { backMs, forgottenAtMs: [] }
     const figures = figuresOf(loads, outage)
     const unanswered = load.made.filter(({ degraded }) => degraded !== undefined)
-    const onTheWire = unanswered.filter(({ startMs }) => startMs < stoppedMs + ON_THE_WIRE_MS).length
+    // Also what had no answer in time while Redis ran, which on a busy machine can happen: that was written too.
+    const onTheWire = unanswered.filter(
+      ({ startMs }) => startMs < stoppedMs + ON_THE_WIRE_MS || startMs > backMs,
+    ).length
     const run = tally.limit - (await store.peek({ policy: tally, key: 'k', cost: 1 })).remaining
     const runForNobody = run - (load.made.length - unanswered.length)
     report({

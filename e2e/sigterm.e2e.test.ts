@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { report, whole } from './src/figures.js'
 import { fiveLimitsYaml, inTurn, violationsOf } from './src/five-limits.js'
 import { createHttpClient } from './src/http-client.js'
@@ -10,13 +10,13 @@ import { nowMs } from './src/wall-clock.js'
 
 let redis: RedisServer
 let services: ServiceProcess[] = []
-beforeAll(async () => {
+beforeEach(async () => {
   redis = await startRedis()
   // Patient: this is about stopping, and a busy machine is no outage.
   const yaml = `store: { url: '${redis.url}', deadline: 2s }\n${fiveLimitsYaml()}`
   services = await Promise.all([startService(yaml), startService(yaml)])
 })
-afterAll(async () => {
+afterEach(async () => {
   for (const service of services) await service.stop()
   await redis?.stop()
 })

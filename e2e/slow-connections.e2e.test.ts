@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { percentile, report, whole } from './src/figures.js'
 import { createHttpClient } from './src/http-client.js'
 import { askService, startLoad } from './src/load.js'
@@ -16,12 +16,12 @@ const FLOOR_MS = 5
 const PROGRAM = fileURLToPath(new URL('./src/slow-connections.mjs', import.meta.url))
 
 let service: ServiceProcess
-beforeAll(async () => {
+beforeEach(async () => {
   service = await startService(
     'policies: { many: { algorithm: token-bucket, capacity: 100000, refillRate: 100000 } }',
   )
 })
-afterAll(() => service?.stop())
+afterEach(() => service?.stop())
 
 it('2,000 connections that send a byte now and then: other clients hardly notice', async () => {
   const http = createHttpClient()

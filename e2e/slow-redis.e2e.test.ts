@@ -1,6 +1,6 @@
 import { surviveFailures } from '@tidegate/core'
 import { RedisStore } from '@tidegate/redis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { fiveLimits, inTurn, violationsOf } from './src/five-limits.js'
 import { fromDecision, startLoad } from './src/load.js'
@@ -24,11 +24,11 @@ const TROUBLES: [string, Trouble][] = [
 
 let redis: RedisServer
 let proxy: Detour
-beforeAll(async () => {
+beforeEach(async () => {
   redis = await startRedis()
   proxy = await startProxy(redis.port)
 })
-afterAll(async () => {
+afterEach(async () => {
   await proxy?.stop()
   await redis?.stop()
 })

@@ -40,7 +40,7 @@ export function figuresOf({ library, service, judged, events }: BothLoads, { bac
  * When the outage was over. A check that was made while the first one was still on its way to see is part of it; what comes
  * later is another, and on a busy machine it can happen.
  */
-function endOf(phases: readonly Phase[], backMs: number): number {
+export function endOf(phases: readonly Phase[], backMs: number): number {
   return phases.reduce(
     (endMs, { fromMs, toMs }) => (fromMs < endMs + TOGETHER_MS ? Math.max(endMs, toMs) : endMs),
     backMs,
@@ -50,7 +50,7 @@ function endOf(phases: readonly Phase[], backMs: number): number {
 const TOGETHER_MS = 100
 
 /** How long the store was lost after the outage was over. */
-function lostAgainMs(phases: readonly Phase[], backMs: number): number {
+export function lostAgainMs(phases: readonly Phase[], backMs: number): number {
   const overMs = endOf(phases, backMs)
   return phases
     .filter(({ fromMs }) => fromMs > overMs)
@@ -93,5 +93,5 @@ export function expectAnswers(loads: BothLoads, outage: Outage): void {
 }
 
 const SLOWEST_MS = 100
-const BACK_WITHIN_MS = 2000
-const LOST_AGAIN_MS = 1500
+export const BACK_WITHIN_MS = 2000
+export const LOST_AGAIN_MS = 1500
