@@ -15,6 +15,7 @@ const TOOLS = [
   { command: 'chromium', package: 'chromium', for: 'the tests in a browser' },
   { command: 'curl', package: 'curl', for: 'the examples of the service' },
   { command: 'python3', package: 'python3', for: 'the examples of the service' },
+  { command: 'openssl', package: 'openssl', for: 'certificates for tests over TLS' },
 ]
 
 checkNode()

@@ -14,6 +14,9 @@ let folder = ''
 
 /** What each part is for, and what has to be there to load it. */
 const PARTS = {
+  '@tidegate/core': [],
+  '@tidegate/client': [],
+  '@tidegate/redis': ['ioredis', 'cluster-key-slot'],
   '@tidegate/http': [],
   '@tidegate/http/express': [],
   '@tidegate/http/fastify': [],
@@ -29,7 +32,8 @@ type Part = keyof typeof PARTS
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tidegate-packed-'))
-  const args = ['pack', '--json', '--pack-destination', folder, '-w', 'packages/core', '-w', 'packages/http']
+  const packages = ['core', 'redis', 'http', 'client'].flatMap((name) => ['-w', `packages/${name}`])
+  const args = ['pack', '--json', '--pack-destination', folder, ...packages]
   const { stdout } = await run('npm', args, { cwd: root })
   for (const { name, filename } of JSON.parse(stdout) as { name: string; filename: string }[]) {
     const to = join(folder, 'packed', name)
@@ -91,7 +95,7 @@ describe('only the framework in use has to be there', () => {
     const names = `console.log(Object.keys(loaded).sort().join())`
     const imported = await printed(at, 'load.mjs', `import * as loaded from '${part}'\n${names}`)
     const required = await printed(at, 'load.cjs', `const loaded = require('${part}')\n${names}`)
-    expect(imported).toMatch(/[rR]ateLimit/)
+    expect(imported).toMatch(/[rR]ateLimit|Limiter|Store/)
     expect(
       required
         .split(',')
@@ -136,7 +140,7 @@ it.each([
 describe('types', () => {
   const everything = [
     ...['express', 'fastify', 'koa', 'hono', '@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
-    ...['@types/node', '@types/express', '@types/koa'],
+    ...['@types/node', '@types/express', '@types/koa', 'ioredis', 'cluster-key-slot'],
   ]
   const program = `
     import express from 'express'
@@ -144,7 +148,8 @@ describe('types', () => {
     import { Hono } from 'hono'
     import Koa from 'koa'
     import { createServer } from 'node:http'
-    import { createLimiter, fixedWindow, type Policy } from '@tidegate/core'
+    import { createRemoteLimiter, withBackoff } from '@tidegate/client'
+    import { createLimiter, fixedWindow, type Policy, type Store } from '@tidegate/core'
     import { byUser, firstOf, byIp } from '@tidegate/http'
     import { RateLimit, RateLimitExceededError } from '@tidegate/http/decorator'
     import { rateLimit as forExpress } from '@tidegate/http/express'
@@ -154,6 +159,8 @@ describe('types', () => {
     import { rateLimit as forKoa } from '@tidegate/http/koa'
     import { RateLimit as Limited, RateLimitModule, SkipRateLimit } from '@tidegate/http/nest'
     import { rateLimit as forNode } from '@tidegate/http/node'
+
+    import { RedisStore } from '@tidegate/redis'
 
     const policy: Policy = fixedWindow({ limit: 1, window: '1h' })
     const limiter = createLimiter({ policy })
@@ -165,6 +172,9 @@ describe('types', () => {
     new Hono().use(forHono({ limiter, key: firstOf(byUser((c: { user?: string }) => c.user), byIp()) }))
     createServer(forNode({ limiter })((request, response) => response.end(request.url)))
     const handle = forFetch({ limiter })((request, env: { name: string }) => new Response(env.name + request.url))
+    createServer(forNode({ limiter: createRemoteLimiter({ url: 'http://localhost:8080', policy: 'api' }) })(() => {}))
+    export const patient: typeof fetch = withBackoff(fetch)
+    export const shared = (): Store => new RedisStore('redis://localhost')
     export const answer: Promise<Response> = handle(new Request('http://localhost'), { name: 'x' })
     export const module_ = RateLimitModule.forRoot({ limiter })
     export const decorators = [Limited({ cost: 2 }), SkipRateLimit()]

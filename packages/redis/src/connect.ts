@@ -79,8 +79,8 @@ function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions)
       ...common,
       sentinels: hosts,
       name: path,
-      // Without this, ioredis would use TLS to the primary only, and send the password in plain text before.
-      enableTLSForSentinelMode: common.tls !== undefined,
+      // `tls` alone would mean nothing here: ioredis has one option for the primary, and one for the sentinels.
+      ...(common.tls ? { enableTLSForSentinelMode: true, sentinelTLS: common.tls } : {}),
       sentinelRetryStrategy: retryDelayMs,
     })
   }

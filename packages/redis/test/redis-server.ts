@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import type { Certificate } from './redis-tls.js'
 
 /** A Redis process of the test's own, on a free port, with a folder of its own. */
 export interface RedisServer {
@@ -18,19 +19,28 @@ export function startRedis(args: string[] = [], port?: number): Promise<RedisSer
 }
 
 /** A redis-server with these arguments. If another process takes the free port first, with another port. */
-export async function startServer(argsOf: (folder: string) => string[], port?: number): Promise<RedisServer> {
+export async function startServer(
+  argsOf: (folder: string) => string[],
+  port?: number,
+  tls?: Certificate,
+): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await startOn(port ?? (await freePort()), argsOf)
+      return await startOn(port ?? (await freePort()), argsOf, tls)
     } catch (error) {
       if (port !== undefined || attempt === 5) throw error
     }
   }
 }
 
-async function startOn(port: number, argsOf: (folder: string) => string[]): Promise<RedisServer> {
+async function startOn(
+  port: number,
+  argsOf: (folder: string) => string[],
+  tls: Certificate | undefined,
+): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-redis-'))
-  const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder]
+  const listen = tls?.argsOf(port) ?? ['--port', String(port)]
+  const address = [...listen, '--bind', '127.0.0.1', '--dir', folder]
   const child = spawn('redis-server', [...argsOf(folder), ...address], { stdio: 'ignore' })
   let failure: Error | undefined
   child.once('error', (error) => {
@@ -47,12 +57,12 @@ async function startOn(port: number, argsOf: (folder: string) => string[]): Prom
       child.kill('SIGKILL')
     })
   try {
-    await answering(port, child, () => failure)
+    await answering(port, child, () => failure, tls)
   } catch (error) {
     await stop()
     throw error
   }
-  return { port, url: `redis://127.0.0.1:${port}`, process: child, stop }
+  return { port, url: `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`, process: child, stop }
 }
 
 /** A port that nobody listens on; low enough that a cluster node's bus, 10,000 above, is one too. */
@@ -73,11 +83,17 @@ function isFree(port: number): Promise<boolean> {
 }
 
 /** Waits until this very process answers on the port, and not another that was faster. */
-async function answering(port: number, child: ChildProcess, failure: () => Error | undefined): Promise<void> {
+async function answering(
+  port: number,
+  child: ChildProcess,
+  failure: () => Error | undefined,
+  tls: Certificate | undefined,
+): Promise<void> {
   const client = new Redis({
     port,
     host: '127.0.0.1',
     lazyConnect: true,
+    ...(tls ? { tls: { ca: tls.ca } } : {}),
     retryStrategy: () => 30,
     maxRetriesPerRequest: null,
   })
