@@ -32,6 +32,8 @@ export interface Rule {
   readonly key: Template
   readonly policy: Policy
   readonly cost: number
+  /** As it was given; empty if every request matches. */
+  readonly match: NonNullable<RuleInput['match']>
   /** Whether the rule is about this request. */
   matches(request: RequestFacts): boolean
 }
@@ -55,7 +57,7 @@ export function defineRule(input: RuleInput, policies: (name: string) => Policy 
   }
   inField('policy', () => assertPolicy(found))
   inField('cost', () => assertCost(found, cost))
-  return Object.freeze({ name, key: template, policy: found, cost, matches })
+  return Object.freeze({ name, key: template, policy: found, cost, match, matches })
 }
 
 /** Whether a request has all that `match` asks for. */

@@ -2,6 +2,7 @@ import type { Policy } from '@tidegate/core'
 import { defineProxies, type Proxies, parseCidr, type Rule } from '@tidegate/http'
 import { type Caller, readCallers } from './callers.js'
 import type { ConfigDocument } from './document.js'
+import { type GatewayConfig, readGateway } from './gateway.js'
 import { quoted } from './mistakes.js'
 import { optionOf } from './options.js'
 import type { Overrides } from './overrides.js'
@@ -27,6 +28,8 @@ export interface Config {
   readonly defaultPolicy: Policy
   readonly rules: readonly Rule[]
   readonly proxies: Proxies
+  /** Undefined: there is none. */
+  readonly gateway: GatewayConfig | undefined
   readonly health: { readonly statusWhenStoreIsDown: 200 | 503 }
   readonly log: { readonly level: LogLevel }
   readonly limits: {
@@ -46,17 +49,21 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Conf
   const adminToken = overrides.adminToken ?? option.textIfAny('adminToken')
   const policies = readPolicies(document)
   const limits = readLimits(document)
+  const rules = readRules(document, policies)
+  const defaultPolicy = readDefault(document, policies)
+  const port = overrides.port ?? option.whole('port')
   return Object.freeze({
     host: overrides.host ?? option.text('host'),
-    port: overrides.port ?? option.whole('port'),
+    port,
     store: readStore(document, overrides.store),
     adminToken,
     callers: Object.freeze(readCallers(document, policies, adminToken)),
     keyPattern: readKeyPattern(document),
     policies,
-    defaultPolicy: readDefault(document, policies),
-    rules: Object.freeze(readRules(document, policies)),
+    defaultPolicy,
+    rules: Object.freeze(rules),
     proxies: readProxies(document),
+    gateway: readGateway(document, { policies, rules, defaultPolicy, port }),
     health: Object.freeze({
       statusWhenStoreIsDown: option.whole('health', 'statusWhenStoreIsDown') as 200 | 503,
     }),

@@ -51,6 +51,9 @@ export function valuesThrough(scalar: (schema: JsonSchema) => JsonSchema) {
     word: (schema: JsonSchema): JsonSchema => scalar({ type: 'string', ...schema }),
     /** True or false, or an object that says more. */
     flag: (schema: JsonSchema): JsonSchema => scalar({ type: ['boolean', 'object'], ...schema }),
+    trueOrFalse: (schema: JsonSchema): JsonSchema => scalar({ type: 'boolean', ...schema }),
+    /** A port, `host:port`, or an object that says more. */
+    place: (schema: JsonSchema): JsonSchema => scalar({ type: ['integer', 'string', 'object'], ...schema }),
     whole: (schema: JsonSchema): JsonSchema => scalar({ type: 'integer', ...schema }),
     /** A number, or a number with a unit that others know how to read. */
     quantity: (schema: JsonSchema): JsonSchema => scalar({ type: ['number', 'string'], ...schema }),

@@ -5,6 +5,7 @@ import type { Mistake } from './mistakes.js'
 import { type Flags, readOverrides } from './overrides.js'
 import { valueSchema } from './schema.js'
 import { checkShape } from './shape.js'
+import { noteSpring } from './spring.js'
 import type { Environment } from './variables.js'
 
 export interface LoadOptions {
@@ -27,9 +28,7 @@ export function loadConfig({ file, text, env, flags = {} }: LoadOptions): Loaded
   if (typeof source !== 'string') return { mistakes: [source, ...mistakes] }
   const document = readDocument(source, valueSchema, env)
   if (document.value === undefined) return { mistakes: [...mistakes, ...document.mistakes()] }
-  if (document.at(['gateway']) !== undefined) {
-    document.wrong(['gateway'], 'this version has no gateway yet; remove it', 'key')
-  }
+  noteSpring(document)
   checkShape(document)
   const config = readConfig(document, overrides)
   mistakes.push(...document.mistakes())

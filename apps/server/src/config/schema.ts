@@ -1,3 +1,4 @@
+import { gatewaySchema, springSchema } from './gateway-schema.js'
 import { type JsonSchema, section, valuesThrough } from './json-schema.js'
 import { policiesSchema } from './policies-schema.js'
 import { rulesSchema } from './rules-schema.js'
@@ -99,6 +100,8 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
         maximum: 128,
         default: 64,
       }),
+      gateway: gatewaySchema(values),
+      spring: springSchema(values),
       health: section('What health checks answer.', {
         statusWhenStoreIsDown: whole({
           description:

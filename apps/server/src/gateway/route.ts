@@ -60,12 +60,16 @@ export interface Forward {
   readonly headers: Map<string, string | string[]>
 }
 
+/** What a filter has made of a path has no canonical form: the request is answered with 400. */
+export class NoCanonicalPath extends Error {}
+
 export interface ResponseHead {
   status: number
   /** Names in lower case. */
   readonly headers: Map<string, string | string[]>
 }
 
+/** Throws `NoCanonicalPath` if what it makes of the path is not to be sent on. */
 export type RequestFilter = (forward: Forward) => void
 export type ResponseFilter = (head: ResponseHead, request: GatewayRequest) => void
 

@@ -1,0 +1,107 @@
+import { canonicalPath } from '@tidegate/http'
+import { quoted } from '../../config/mistakes.js'
+import { regExp, required, text, unfit, whole } from '../argument.js'
+import { defineFilter } from '../filter.js'
+import { javaReplacement } from '../java-replacement.js'
+import { parsePlaceholders } from '../placeholders.js'
+import { type Forward, NoCanonicalPath } from '../route.js'
+
+/*
+ * Filters that send a request on under another path. Each leaves a canonical one: what they put together is looked at
+ * again, because pieces that are harmless by themselves need not be so together.
+ */
+
+export const StripPrefix = defineFilter({
+  example: 'StripPrefix=1',
+  args: { parts: required(whole(1, 100)) },
+  make: ({ parts }) => ({
+    request(forward) {
+      const { path } = forward
+      let at = 0
+      for (let left = parts; left > 0 && at >= 0; left--) at = path.indexOf('/', at + 1)
+      forward.path = at < 0 ? '/' : path.slice(at)
+    },
+  }),
+})
+
+export const PrefixPath = defineFilter({
+  example: 'PrefixPath=/mypath',
+  args: { prefix: required(pathText) },
+  make({ prefix }, site) {
+    const parsed = parsePlaceholders(prefix, site, 'prefix')
+    return {
+      request(forward) {
+        const before = typeof parsed === 'string' ? parsed : parsed(forward.request)
+        setPath(forward, `${before}${forward.path}`)
+      },
+    }
+  },
+})
+
+export const SetPath = defineFilter({
+  example: 'SetPath=/{segment}',
+  args: { template: required(pathText) },
+  make({ template }, site) {
+    const parsed = parsePlaceholders(template, site, 'template')
+    if (typeof parsed === 'string') {
+      const { path } = canonicalPath(parsed)!
+      return {
+        request(forward) {
+          forward.path = path
+        },
+      }
+    }
+    return { request: (forward) => setPath(forward, parsed(forward.request)) }
+  },
+})
+
+export const RewritePath = defineFilter({
+  example: 'RewritePath=/red/?(?<segment>.*), /$\\{segment}',
+  args: { regexp: required(regExp), replacement: required(replacementText) },
+  make({ regexp, replacement }) {
+    const expression = new RegExp(regexp.source, `${regexp.flags}g`)
+    const replace = inField('replacement', () => javaReplacement(replacement, regexp))
+    return {
+      request(forward) {
+        const { path } = forward
+        let rewritten = ''
+        let at = 0
+        for (const match of path.matchAll(expression)) {
+          rewritten += path.slice(at, match.index) + replace(match)
+          at = match.index + match[0].length
+        }
+        setPath(forward, rewritten + path.slice(at))
+      },
+    }
+  },
+})
+
+function setPath(forward: Forward, path: string): void {
+  if (path === forward.path) return
+  const canonical = canonicalPath(path.startsWith('/') ? path : `/${path}`)
+  if (canonical === undefined || canonical.query !== '') throw new NoCanonicalPath()
+  forward.path = canonical.path
+}
+
+/** A path of which every `{name}` may be any segment. */
+function pathText(value: unknown): string {
+  const given = text(value)
+  const path = given.replace(/[^!-~]+/g, encodeURIComponent)
+  const trial = path.replace(/\{[A-Za-z_][\w-]*\}/g, 'x')
+  if (path.startsWith('/') && !/[?{}]/.test(trial) && canonicalPath(trial) !== undefined) return path
+  throw unfit(`${quoted(given)} is no path; write for example /mypath or /{segment}, without a query`)
+}
+
+function replacementText(value: unknown): string {
+  const given = text(value)
+  if (!/[?#\s]/.test(given)) return given
+  throw unfit(`${quoted(given)} is no path: the query is passed on as it is, and spaces are written %20`)
+}
+
+function inField<T>(field: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw unfit((error as Error).message, field)
+  }
+}

@@ -1,0 +1,45 @@
+import { quoted } from '../config/mistakes.js'
+import { text, unfit } from './argument.js'
+
+/*
+ * Which headers a filter may change. Those that belong to one hop, and those that say where a message ends and whom it
+ * is for, are the gateway's own: with another value a message would be read differently at the two ends.
+ */
+
+const OWN = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** A name in lower case that a filter may change. */
+export function headerName(value: unknown): string {
+  const name = anyHeaderName(value)
+  if (!OWN.has(name)) return name
+  const instead = name === 'host' ? '; use PreserveHostHeader to pass it on' : '; remove the filter'
+  throw unfit(`${quoted(text(value))} is set by the gateway itself and cannot be changed${instead}`)
+}
+
+/** A name in lower case, to look at. */
+export function anyHeaderName(value: unknown): string {
+  const name = text(value)
+  if (/^[\w!#$%&'*+.^`|~-]{1,256}$/.test(name)) return name.toLowerCase()
+  throw unfit(`${quoted(name)} is no name of a header; write for example X-Request-Source`)
+}
+
+/** What may stand in a header: one line, characters of one byte. */
+export function headerValue(value: unknown): string {
+  const line = typeof value === 'string' ? value : text(value)
+  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(line)) return line.trim()
+  throw unfit(`${quoted(line)} cannot stand in a header: it must be one line of Latin letters and signs`)
+}

@@ -1,0 +1,50 @@
+import { quoted } from '../config/mistakes.js'
+import { unfit } from './argument.js'
+import type { Variables } from './path-pattern.js'
+
+/** Spring's patterns of hosts: `api.example.org`, `*.example.org`, `**.example.org`, `{tenant}.example.org`. */
+export interface HostPattern {
+  readonly names: readonly string[]
+  /** What stands for each name; undefined if it does not match. */
+  match(host: string): Variables | undefined
+}
+
+export function parseHostPattern(text: string): HostPattern {
+  const names: string[] = []
+  if (/:\d+$/.test(text)) throw unfit(`${quoted(text)} has a port, which is not looked at; leave it out`)
+  const labels = text.toLowerCase().split('.')
+  const sources = labels.map((label, i) => {
+    const dot = i === labels.length - 1 ? '' : '\\.'
+    // Any number of labels, also none.
+    if (label === '**') return i === labels.length - 1 ? '(?:[^.]+(?:\\.[^.]+)*)?' : '(?:[^.]+\\.)*'
+    if (!/^(?:\{[a-z_][\w-]*\}|[\w-]|\*|\?)+$/.test(label)) {
+      throw unfit(`${quoted(text)} is no pattern of hosts; write for example **.example.org`)
+    }
+    const source = label.replace(/\{([^}]*)\}|\*|\?|-/g, (piece, name: string | undefined) => {
+      if (name !== undefined) return `(?<v${names.push(name) - 1}>[^.]+)`
+      if (piece === '-') return '-'
+      return piece === '*' ? (label === '*' ? '[^.]+' : '[^.]*') : '[^.]'
+    })
+    return source + dot
+  })
+  if (labels.filter((label) => label === '**').length > 1) {
+    throw unfit(`${quoted(text)} has ** more than once; once is enough`)
+  }
+  const expression = new RegExp(`^${sources.join('')}$`)
+  return {
+    names,
+    match(host) {
+      const match = expression.exec(host)
+      if (match === null) return undefined
+      return Object.fromEntries(names.map((name, i) => [name, match.groups?.[`v${i}`] ?? '']))
+    },
+  }
+}
+
+/** The host that a request names: in lower case, without a port and without a dot at its end. */
+export function hostOf(header: string | undefined): string {
+  return (header ?? '')
+    .toLowerCase()
+    .replace(/:\d{0,5}$/, '')
+    .replace(/\.$/, '')
+}

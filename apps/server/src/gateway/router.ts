@@ -1,0 +1,80 @@
+import type { Predicate, Weight } from './predicate.js'
+import type { GatewayRequest } from './route.js'
+
+/** A route and when it is taken. */
+export interface Routed<Route> {
+  readonly route: Route
+  /** The smallest is asked first; of equals, the one that stands first. */
+  readonly order: number
+  readonly predicates: readonly Predicate[]
+}
+
+export interface Router<Route> {
+  /** The first route whose predicates all hold. */
+  find(request: GatewayRequest): Route | undefined
+}
+
+type Draw = (group: string) => number
+type Condition = (request: GatewayRequest, draw: Draw) => boolean
+
+/** `random` gives numbers from 0 up to 1. */
+export function createRouter<Route>(
+  routes: readonly Routed<Route>[],
+  random: () => number = Math.random,
+): Router<Route> {
+  const shares = sharesOf(routes)
+  const compiled = routes
+    .map(({ route, order, predicates }) => ({
+      route,
+      order,
+      conditions: predicates.map(({ matches, weight }): Condition => {
+        if (weight === undefined) return matches
+        const { from, to } = shares.get(weight)!
+        return (_, draw) => {
+          const drawn = draw(weight.group)
+          return drawn >= from && drawn < to
+        }
+      }),
+    }))
+    .sort((a, b) => a.order - b.order)
+
+  return {
+    find(request) {
+      let drawn: Map<string, number> | undefined
+      // One draw for a group and a request: of all its routes exactly one is meant.
+      const draw: Draw = (group) => {
+        drawn ??= new Map()
+        const known = drawn.get(group)
+        if (known !== undefined) return known
+        const number = random()
+        drawn.set(group, number)
+        return number
+      }
+      for (const { route, conditions } of compiled) {
+        if (conditions.every((holds) => holds(request, draw))) return route
+      }
+      return undefined
+    },
+  }
+}
+
+/** Which part of the numbers from 0 up to 1 each weight has of its group. */
+function sharesOf(routes: readonly Routed<unknown>[]): Map<Weight, { from: number; to: number }> {
+  const groups = new Map<string, Weight[]>()
+  for (const { predicates } of routes) {
+    for (const { weight } of predicates) {
+      if (weight === undefined) continue
+      groups.set(weight.group, [...(groups.get(weight.group) ?? []), weight])
+    }
+  }
+  const shares = new Map<Weight, { from: number; to: number }>()
+  for (const weights of groups.values()) {
+    const total = weights.reduce((sum, { weight }) => sum + weight, 0)
+    let before = 0
+    for (const weight of weights) {
+      shares.set(weight, { from: before / total, to: (before + weight.weight) / total })
+      before += weight.weight
+    }
+  }
+  return shares
+}
