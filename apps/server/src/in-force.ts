@@ -1,19 +1,24 @@
-import type { Policy } from '@tidegate/core'
+import type { Policy, Store } from '@tidegate/core'
 import { ALGORITHM_CHOICES, type AlgorithmLabel, labelOf } from './algorithms.js'
 import type { Config } from './config/config.js'
-import type { Meter, Metrics } from './metrics/metrics.js'
+import { compileRoutes } from './gateway/compile.js'
+import type { Route } from './gateway/route.js'
+import type { Router } from './gateway/router.js'
+import { type Meter, type Metrics, recordCheck } from './metrics/metrics.js'
 import { type Tokens, tokensOf } from './tokens.js'
 
 /** A configuration as the service uses it. It is replaced as a whole: a request sees the old one or the new one. */
 export interface InForce {
   readonly config: Config
-  /** By name. */
+  /** By name: those of the file, and those that filters of the gateway have brought along. */
   readonly policies: ReadonlyMap<string, PolicyInForce>
   /** The built-in ones, by what they are asked for as `algorithm`. */
   readonly byAlgorithm: ReadonlyMap<string, PolicyInForce>
   /** Of a check that names none. */
   readonly defaultPolicy: PolicyInForce
   readonly tokens: Tokens
+  /** The gateway's routes; undefined if there is no gateway. */
+  readonly router: Router<Route> | undefined
 }
 
 export interface PolicyInForce {
@@ -22,11 +27,12 @@ export interface PolicyInForce {
   readonly meter: Meter
 }
 
-export function inForceOf(config: Config, metrics: Metrics): InForce {
-  const meters = metrics.metersFor(config.policies.values())
+export function inForceOf(config: Config, metrics: Metrics, store: Store): InForce {
+  const all = [...config.policies.values(), ...(config.gateway?.policies ?? [])]
+  const meters = metrics.metersFor(all)
   const policies = new Map<string, PolicyInForce>()
-  for (const [name, policy] of config.policies) {
-    policies.set(name, { policy, algorithm: labelOf(policy), meter: meters.get(name)! })
+  for (const policy of all) {
+    policies.set(policy.name, { policy, algorithm: labelOf(policy), meter: meters.get(policy.name)! })
   }
   const byAlgorithm = new Map<string, PolicyInForce>()
   for (const [label, name] of Object.entries(ALGORITHM_CHOICES)) byAlgorithm.set(label, policies.get(name)!)
@@ -36,5 +42,11 @@ export function inForceOf(config: Config, metrics: Metrics): InForce {
     byAlgorithm,
     defaultPolicy: policies.get(config.defaultPolicy.name)!,
     tokens: tokensOf(config),
+    router:
+      config.gateway &&
+      compileRoutes(config.gateway, store, ({ policy, allowed, degraded }, seconds) => {
+        recordCheck(meters.get(policy)!, allowed, seconds)
+        if (degraded !== undefined) metrics.countDegraded(degraded)
+      }),
   }
 }

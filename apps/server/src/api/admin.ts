@@ -7,7 +7,7 @@ import { ADMIN, BAD_REQUEST, FOR_ADMINS, noQuery } from './schemas.js'
 
 const schema = {
   tags: ['administration'],
-  summary: 'The policies and rules in force.',
+  summary: 'The policies, rules and routes in force.',
   security: ADMIN,
   querystring: noQuery,
   response: {
@@ -43,9 +43,39 @@ const schema = {
             type: 'object',
             properties: {
               name: { type: 'string' },
+              match: {
+                type: 'object',
+                description: 'Which requests; empty for all.',
+                additionalProperties: true,
+              },
               key: { type: 'string' },
               policy: { type: 'string' },
               cost: { type: 'integer' },
+            },
+          },
+        },
+        routes: {
+          type: 'array',
+          description: 'Of the gateway, in the order in which they are asked.',
+          items: {
+            type: 'object',
+            properties: {
+              id: { type: 'string' },
+              order: { type: 'integer' },
+              upstreams: { type: 'array', items: { type: 'string' } },
+              limits: {
+                type: 'array',
+                description: 'What a request on this route takes, all or nothing.',
+                items: {
+                  type: 'object',
+                  properties: {
+                    policy: { type: 'string' },
+                    key: { type: 'string' },
+                    cost: { type: 'integer' },
+                    rule: { type: 'string' },
+                  },
+                },
+              },
             },
           },
         },
@@ -69,8 +99,18 @@ function policiesOf({ config, policies, defaultPolicy }: InForce): object {
     policies: [...policies.values()].map(({ policy, algorithm }) => {
       return { ...policy, limit: policy.limit, algorithm }
     }),
-    rules: config.rules.map(({ name, key, policy, cost }) => {
-      return { name, key: key.text, policy: policy.name, cost }
+    rules: config.rules.map(({ name, match, key, policy, cost }) => {
+      return { name, match, key: key.text, policy: policy.name, cost }
     }),
+    routes: [...(config.gateway?.routes ?? [])]
+      .sort((a, b) => a.order - b.order)
+      .map(({ id, order, upstreams, limits: { limits } }) => ({
+        id,
+        order,
+        upstreams,
+        limits: limits.map(({ policy, key, cost, rule }) => {
+          return { policy: policy.name, key: key.text, cost, rule: rule?.name }
+        }),
+      })),
   }
 }

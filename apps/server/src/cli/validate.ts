@@ -14,9 +14,10 @@ export function validate(file: string, { json }: { json?: boolean }, terminal: T
   return mistakes.length === 0 ? EXIT.ok : EXIT.mistakes
 }
 
-function summary({ policies, rules, store }: Config): string {
+function summary({ policies, rules, gateway, store }: Config): string {
   const own = [...policies.values()].filter((policy) => BUILT_IN_POLICIES.get(policy.name) !== policy)
   const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`
   const where = store.kind === 'memory' ? 'memory' : store.scheme
-  return `${counted(own.length, 'policy', 'policies')}, ${counted(rules.length, 'rule', 'rules')}, store ${where}`
+  const routes = gateway === undefined ? '' : `, ${counted(gateway.routes.length, 'route', 'routes')}`
+  return `${counted(own.length, 'policy', 'policies')}, ${counted(rules.length, 'rule', 'rules')}${routes}, store ${where}`
 }

@@ -76,11 +76,11 @@ export function flag(value: unknown): boolean {
 }
 
 /** A list, or one text with commas between. */
-export function listOf<T>(read: Read<T>): Read<readonly T[]> {
+export function listOf<T>(read: Read<T>, mayBeEmpty = false): Read<readonly T[]> {
   return (value) => {
     const items = typeof value === 'string' ? value.split(',').map((item) => item.trim()) : [value].flat()
     const given = items.filter((item) => item !== '')
-    if (given.length === 0) throw unfit('must not be empty')
+    if (given.length === 0 && !mayBeEmpty) throw unfit('must not be empty')
     return given.map(read)
   }
 }

@@ -29,16 +29,19 @@ export function reload(service: Service, load: () => Loaded, file: string | unde
   }
   const { config: before } = service.inForce
   const { config } = loaded
-  service.inForce = inForceOf(config, service.metrics)
+  service.inForce = inForceOf(config, service.metrics, service.store)
   service.log.level = config.log.level
   service.metrics.countReload('ok')
   log.info(
     { policies: config.policies.size, rules: config.rules.length },
     'The configuration is in force anew',
   )
-  const changed = NEEDS_RESTART.filter(
+  const changed: string[] = NEEDS_RESTART.filter(
     (name) => JSON.stringify(config[name]) !== JSON.stringify(before[name]),
   )
+  if (JSON.stringify(config.gateway?.listen) !== JSON.stringify(before.gateway?.listen)) {
+    changed.push('gateway.listen')
+  }
   if (changed.length > 0) {
     log.warn(
       `Restart the service for what has changed of ${changed.join(', ')}: it is read at the start only`,

@@ -32,7 +32,7 @@ export async function serve({ config, log, exposition }: ServeOptions): Promise<
   const health = watchHealth(store, kindOf(config.store))
   const metrics = createMetrics(async () => (await health.look()).isUp)
   const service: Service = {
-    inForce: inForceOf(config, metrics),
+    inForce: inForceOf(config, metrics, store),
     store,
     health,
     metrics,

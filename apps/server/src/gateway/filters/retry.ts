@@ -33,14 +33,14 @@ export const Retry = defineFilter({
   example: 'Retry=3, BAD_GATEWAY, GET, 10ms, 50ms, 2, false',
   args: {
     retries: withDefault(whole(0, 100), 3),
-    statuses: withDefault<readonly number[]>(listOf(status(100, 599)), []),
+    statuses: withDefault<readonly number[]>(listOf(status(100, 599), true), []),
     methods: withDefault<readonly string[]>(listOf(method), ['GET']),
     'backoff.firstBackoff': withDefault(durationMs, 0),
     'backoff.maxBackoff': withDefault(durationMs, 10_000),
     'backoff.factor': withDefault(number(1, 100), 2),
     /** Both ways come to the same waits. */
     'backoff.basedOnPreviousValue': withDefault(flag, true),
-    series: withDefault<readonly number[]>(listOf(series), [SERIES.SERVER_ERROR!]),
+    series: withDefault<readonly number[]>(listOf(series, true), [SERIES.SERVER_ERROR!]),
     exceptions: refused(NOT_NEEDED),
     'jitter.randomFactor': refused('is not supported; remove it'),
     timeout: refused('is not supported; use headersTimeout on the route'),
