@@ -69,7 +69,7 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
   function routeAt(path: Path): RouteConfig | undefined {
     const entry = document.at(path)
     if (typeof entry !== 'object' || entry === null) return undefined
-    const { uri, order = 0, webSocket = false } = entry as Record<string, unknown>
+    const { order = 0, webSocket = false } = entry as Record<string, unknown>
     const id = idAt(path, entry as Record<string, unknown>)
     const upstreams = readUpstreams(document, [...path, 'uri'])
     const predicates = pathsIn([...path, 'predicates']).flatMap((at) => predicateAt(at) ?? [])
@@ -82,7 +82,7 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
     const healthCheck = healthCheckAt([...path, 'healthCheck'])
     const limits = limitsOf(document, filters)
     const answer = answerOf(filters, upstreams.isNone)
-    if (uri !== undefined && upstreams.isNone && answer === undefined) {
+    if (upstreams.isNone && upstreams.origins.length === 0 && answer === undefined) {
       document.wrong([...path, 'uri'], 'no://op needs a filter that answers: RedirectTo or SetStatus')
     }
     if (!document.isRight(path)) return undefined

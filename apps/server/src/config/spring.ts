@@ -63,8 +63,8 @@ export function noteSpring(document: ConfigDocument): void {
   if (typeof value !== 'object' || value === null) return
   for (const key of Object.keys(value)) {
     if (!key.startsWith('spring.')) continue
-    const nested = key.split('.').join(': { ')
-    document.wrong([key], `write each part of it as a key inside the one before: ${nested}: … }`, 'key')
+    const steps = key.split('.').join(', then ')
+    document.wrong([key], `write each part of it as a key inside the one before: ${steps}`, 'key')
   }
 }
 

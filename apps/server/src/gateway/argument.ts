@@ -113,9 +113,8 @@ export function status(min: number, max: number): Read<number> {
   return (value) => {
     const found = statusOf(value)
     if (found !== undefined && found >= min && found <= max) return found
-    throw unfit(
-      `must be a status from ${min} to ${max}, such as 503 or SERVICE_UNAVAILABLE, got ${shown(value)}`,
-    )
+    const example = max < 400 ? '302 or FOUND' : '503 or SERVICE_UNAVAILABLE'
+    throw unfit(`must be a status from ${min} to ${max}, such as ${example}, got ${shown(value)}`)
   }
 }
 

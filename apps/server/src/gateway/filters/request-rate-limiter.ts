@@ -5,6 +5,8 @@ import { resolverName } from '../key-resolvers.js'
 /** What Spring falls back on: the user that is signed in, whom a gateway without sign-in does not know. */
 const SPRINGS_OWN_RESOLVER = 'principalNameKeyResolver'
 
+const BUCKET4J = refused('is not supported; use redis-rate-limiter.* or TokenBucketRateLimiter')
+
 /** Spring's own limiter, which is a token bucket. */
 export const RequestRateLimiter = defineFilter({
   example:
@@ -23,6 +25,11 @@ export const RequestRateLimiter = defineFilter({
     'route-id': refused(
       'is not supported: each route counts by itself; use RateLimiter with a policy of the file',
     ),
+    'bucket4j-rate-limiter.capacity': BUCKET4J,
+    'bucket4j-rate-limiter.refillTokens': BUCKET4J,
+    'bucket4j-rate-limiter.refillPeriod': BUCKET4J,
+    'bucket4j-rate-limiter.refillStyle': BUCKET4J,
+    'bucket4j-rate-limiter.requestedTokens': BUCKET4J,
     onStoreFailure: optional(text),
     instances: optional(whole(1)),
   },

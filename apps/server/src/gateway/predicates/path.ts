@@ -1,12 +1,18 @@
-import { listOf, refused, required, text } from '../argument.js'
+import { flag, listOf, optional, required, text, unfit } from '../argument.js'
 import { parsePathPattern } from '../path-pattern.js'
 import { definePredicate } from '../predicate.js'
 
 export const Path = definePredicate({
   example: 'Path=/api/**',
   args: {
-    patterns: required(listOf((value) => parsePathPattern(text(value)))),
-    matchTrailingSlash: refused('is not needed: a slash at the end of a path means nothing here; remove it'),
+    patterns: required((value) => {
+      const patterns = [value].flat()
+      // In a shortcut, Spring takes what comes last for matchTrailingSlash, if it is one of these words.
+      const last = patterns.at(-1)
+      if (patterns.length > 1 && (last === 'true' || last === 'false')) withTrailingSlash(patterns.pop())
+      return listOf((one) => parsePathPattern(text(one)))(typeof value === 'string' ? value : patterns)
+    }),
+    matchTrailingSlash: optional(withTrailingSlash),
   },
   shortcut: ['patterns'],
   isList: true,
@@ -28,3 +34,8 @@ export const Path = definePredicate({
     }
   },
 })
+
+function withTrailingSlash(value: unknown): void {
+  if (flag(value)) return
+  throw unfit('is not supported as false: a slash at the end of a path means nothing here')
+}

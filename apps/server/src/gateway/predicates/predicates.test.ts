@@ -29,6 +29,7 @@ const ROWS: readonly [predicate: string, yes: Described[], no: Described[]][] = 
   ['{ name: Path, args: { pattern: "/n/{id:[0-9]+}" } }', [{ target: '/n/12' }], [{ target: '/n/a' }]],
   ['{ name: Path, args: { patterns: [/a, /b] } }', [{ target: '/a' }, { target: '/b' }], [{ target: '/c' }]],
   ['{ name: Path, args: { _genkey_0: /a, _genkey_1: /b } }', [{ target: '/b' }], [{ target: '/c' }]],
+  ['Path=/a,/b,true', [{ target: '/b/' }], [{ target: '/c' }]],
   ['Path=/', [{ target: '/' }, { target: '//' }], [{ target: '/a' }]],
   ['Path=/**', [{ target: '/' }, { target: '/a' }], []],
   ['Path=/caf\u00e9', [{ target: '/caf%C3%A9' }, { target: '/caf%c3%a9/' }], [{ target: '/cafe' }]],
