@@ -12,7 +12,11 @@ const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.
 const builtIns = Object.keys(BUILT_IN)
 /** What a built-in policy has inside is what every policy has. */
 const options = optionsOf(valueSchema).filter(
-  ({ path }) => !builtIns.some((name) => path.startsWith(`policies.${name}.`)),
+  ({ path }) =>
+    !builtIns.some((name) => path.startsWith(`policies.${name}.`)) &&
+    // What Spring's spellings have inside is what ours have.
+    !path.startsWith('spring.cloud.gateway.') &&
+    !path.startsWith('gateway.default-filters['),
 )
 
 /** The tables of options: what stands in code in the first column, and the last column. */

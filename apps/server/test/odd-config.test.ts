@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { loadConfig } from '../src/config/load.js'
+import { FILTERS } from '../src/gateway/filters/all.js'
+import { PREDICATES } from '../src/gateway/predicates/all.js'
 
 it('whatever stands anywhere, the answer is a configuration or what is wrong with it', () => {
   const junk = fc.oneof(
@@ -51,6 +53,72 @@ it('whatever stands anywhere, the answer is a configuration or what is wrong wit
     { name: half('a'), token: half('t'), keyPrefix: half('a:'), policies: half(['p']) },
     { requiredKeys: [] },
   )
+  const names = [...Object.keys(PREDICATES), ...Object.keys(FILTERS), 'TokenRelay', '__proto__', 'x']
+  const args = [PREDICATES, FILTERS].flatMap((parts) =>
+    Object.values(parts).flatMap((part) => Object.keys(part.args)),
+  )
+  const value = fc.oneof(
+    junk,
+    fc.constantFrom(
+      1,
+      '5',
+      true,
+      '{a}',
+      '/{a}/**',
+      '(?<a>.*)',
+      '$\\{a}',
+      'x, y',
+      '#{@userKeyResolver}',
+      '${A}',
+    ),
+  )
+  const part = fc.oneof(
+    fc.tuple(fc.constantFrom(...names), fc.array(fc.string(), { maxLength: 4 })).map(([name, values]) => {
+      return values.length === 0 ? name : `${name}=${values.join(',')}`
+    }),
+    fc.record({
+      name: fc.constantFrom(...names),
+      args: fc.dictionary(fc.constantFrom(...args, '_genkey_0', '_genkey_1', '_genkey_999'), value, {
+        maxKeys: 4,
+      }),
+    }),
+    junk,
+  )
+  const parts = fc.oneof(fc.array(part, { maxLength: 3 }), junk)
+  const route = fc.record(
+    {
+      id: half('r'),
+      uri: fc.oneof(
+        junk,
+        fc.constantFrom('http://a:1', 'ws://a', 'lb://a', 'no://op', 'http://${A}', ['http://a']),
+      ),
+      order: half(1),
+      predicates: parts,
+      filters: parts,
+      metadata: fc.oneof(
+        junk,
+        fc.dictionary(fc.constantFrom('connect-timeout', 'response-timeout', 'x'), junk),
+      ),
+      healthCheck: fc.oneof(junk, fc.record({ path: half('/a'), interval: half('1s') })),
+      webSocket: half(true),
+      connectTimeout: half('1s'),
+    },
+    { requiredKeys: [] },
+  )
+  const routes = fc.oneof(fc.array(fc.oneof(route, junk), { maxLength: 2 }), junk)
+  const gateway = fc.record(
+    {
+      listen: fc.oneof(junk, fc.record({ port: half(1), tls: junk, http2: half(true) })),
+      routes,
+      defaultFilters: parts,
+      'default-filters': parts,
+      keyResolvers: fc.oneof(
+        junk,
+        fc.dictionary(fc.constantFrom('userKeyResolver', '__proto__', 'a b'), half('ip')),
+      ),
+    },
+    { requiredKeys: [] },
+  )
   const file = fc.record(
     {
       host: half('::1'),
@@ -74,7 +142,12 @@ it('whatever stands anywhere, the answer is a configuration or what is wrong wit
       health: junk,
       log: junk,
       limits: fc.oneof(junk, fc.record({ headersTimeout: half('1s'), requestTimeout: half('1s') })),
-      gateway: junk,
+      gateway: fc.oneof(gateway, junk),
+      spring: fc.oneof(
+        junk,
+        fc.record({ cloud: fc.oneof(junk, fc.record({ gateway: fc.oneof(junk, fc.record({ routes })) })) }),
+      ),
+      server: junk,
     },
     { requiredKeys: [] },
   )

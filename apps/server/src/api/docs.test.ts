@@ -100,7 +100,54 @@ rules: [{ name: login, match: { path: /login }, key: "ip:{ip}", policy: login, c
         onStoreFailure: 'open',
         instances: 3,
       })
-      expect(body.rules).toStrictEqual([{ name: 'login', key: 'ip:{ip}', policy: 'login', cost: 2 }])
+      expect(body.rules).toStrictEqual([
+        { name: 'login', match: { path: '/login' }, key: 'ip:{ip}', policy: 'login', cost: 2 },
+      ])
+      expect(body.routes).toStrictEqual([])
+    } finally {
+      await service.close()
+    }
+  })
+})
+
+describe('routes of the gateway', () => {
+  it('are listed with their limits, whose policies are in force like all others', async () => {
+    const service = await startService(`
+rules: [{ name: everybody, key: all, policy: token_bucket }]
+gateway:
+  listen: 0
+  routes:
+    - { id: later, uri: "http://127.0.0.1:1", order: 1 }
+    - id: api
+      uri: [http://127.0.0.1:1, http://127.0.0.1:2]
+      filters:
+        - { name: FixedWindowRateLimiter, args: { limit: 3, windowSeconds: 60 } }
+        - { name: RateLimiter, args: { rules: [everybody] } }
+`)
+    try {
+      const { body } = await service.get('/api/v1/admin/policies')
+      expect(body.routes).toStrictEqual([
+        {
+          id: 'api',
+          order: 0,
+          upstreams: ['http://127.0.0.1:1', 'http://127.0.0.1:2'],
+          limits: [
+            { policy: 'api-fixed-window', key: "header.x-user-id | 'anonymous'", cost: 1 },
+            { policy: 'token_bucket', key: 'all', cost: 1, rule: 'everybody' },
+          ],
+        },
+        { id: 'later', order: 1, upstreams: ['http://127.0.0.1:1'], limits: [] },
+      ])
+      expect(body.policies).toContainEqual({
+        name: 'api-fixed-window',
+        algorithm: 'FIXED_WINDOW',
+        limit: 3,
+        window: 60_000,
+        onStoreFailure: 'open',
+        instances: 1,
+      })
+      const peek = await service.get('/api/v1/rate-limit/remaining?policy=api-fixed-window&key=alice')
+      expect(peek.body).toMatchObject({ policy: 'api-fixed-window', remaining: 3 })
     } finally {
       await service.close()
     }

@@ -149,7 +149,7 @@ export function gatewaySchema(values: Values): JsonSchema {
         type: 'object',
         description:
           "Who is asking, by name, for key-resolver: an expression such as header.x-user-id | 'anonymous', or a template such as {ip}:{path}.",
-        default: { userKeyResolver: "header.x-user-id | 'anonymous'" },
+        default: {},
         additionalProperties: text({ examples: ["header.x-user-id | 'anonymous'"] }),
       },
       connectTimeout: duration({
@@ -162,7 +162,7 @@ export function gatewaySchema(values: Values): JsonSchema {
         description: 'The most connections to one upstream.',
         minimum: 1,
         maximum: 65_535,
-        default: 256,
+        default: 1024,
       }),
       accessLog: word({
         title: 'a form of the access log',

@@ -48,6 +48,7 @@ describe('without a file', () => {
       defaultPolicy: BUILT_IN_POLICIES.get('token_bucket'),
       rules: [],
       proxies: { trusted: [], header: 'x-forwarded-for', ipv6Prefix: 64 },
+      gateway: undefined,
       health: { statusWhenStoreIsDown: 200 },
       log: { level: 'info' },
       limits: {

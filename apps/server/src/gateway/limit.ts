@@ -115,7 +115,9 @@ function onRoute(request: GatewayRequest, route: string): GatewayRequest {
       return request.ip
     },
     route,
-    address: request.address,
+    get address() {
+      return request.address
+    },
     timeMs: request.timeMs,
   }
 }

@@ -10,6 +10,8 @@ export interface Routed<Route> {
 }
 
 export interface Router<Route> {
+  /** In the order in which they are asked. */
+  readonly routes: readonly Route[]
   /** The first route whose predicates all hold. */
   find(request: GatewayRequest): Route | undefined
 }
@@ -39,6 +41,7 @@ export function createRouter<Route>(
     .sort((a, b) => a.order - b.order)
 
   return {
+    routes: compiled.map(({ route }) => route),
     find(request) {
       let drawn: Map<string, number> | undefined
       // One draw for a group and a request: of all its routes exactly one is meant.

@@ -52,6 +52,7 @@ describe('a file that changes', () => {
     file.write(`${policy(20)}port: 1\nstore: redis://localhost:1\n`)
     await until('the new limit', async () => (await check()).limit === 20)
     expect(await check()).not.toHaveProperty('degraded')
+    await until('the warning', async () => says('Restart').length > 0)
     const [line] = says('Restart')
     expect(line).toMatchObject({ level: 'warn', msg: expect.stringContaining('store') })
   })

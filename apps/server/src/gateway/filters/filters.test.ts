@@ -1,3 +1,5 @@
+import { canonicalPath } from '@tidegate/http'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fileOf, gatewayOf } from '../../../test/gateway-config.js'
 import { gatewayRequest } from '../../../test/gateway-request.js'
@@ -78,6 +80,45 @@ describe('a filter of paths', () => {
     expect(() => sent(['RewritePath=x, ../..'], '/x')).toThrow(NoCanonicalPath)
     expect(() => sent(['RewritePath=x, %2F'], '/x')).toThrow(NoCanonicalPath)
   })
+})
+
+it('whatever filters make of a path is canonical, or is not sent on', () => {
+  const segment = fc.constantFrom(
+    'a',
+    'b',
+    '.',
+    '..',
+    '%2e',
+    ';',
+    '%3B',
+    'x;y',
+    'é',
+    '%C3%A9',
+    '',
+    '...',
+    '.a',
+  )
+  const filters = fc.subarray([
+    'StripPrefix=1',
+    'PrefixPath=/p',
+    'RewritePath=a, ..',
+    'RewritePath=/b(?<x>.*), $\\{x}',
+    'RewritePath=\\., /',
+    'SetPath=/{first}/{first}',
+  ])
+  fc.assert(
+    fc.property(fc.array(segment, { maxLength: 6 }), filters, (segments, filters) => {
+      const target = `/${segments.map((one) => one.replace('é', encodeURIComponent)).join('/')}`
+      if (canonicalPath(target) === undefined) return
+      try {
+        const { path } = sent(filters, target)
+        expect(canonicalPath(path)?.path).toBe(path)
+      } catch (error) {
+        expect(error).toBeInstanceOf(NoCanonicalPath)
+      }
+    }),
+    { seed: 7, numRuns: 500 },
+  )
 })
 
 describe('a filter of headers', () => {
