@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { validate } from '../src/cli/validate.js'
 import { FILTERS, UNSUPPORTED_FILTERS } from '../src/gateway/filters/all.js'
 import { PREDICATES, UNSUPPORTED_PREDICATES } from '../src/gateway/predicates/all.js'
 import { gatewayOf, mistakesIn } from './gateway-config.js'
@@ -41,5 +43,14 @@ describe('examples/gateway/tidegate.yaml', () => {
       ['api-route', 3, false],
       ['mail', 4, true],
     ])
+  })
+
+  it('is right for `tidegate validate`, which counts its routes', () => {
+    const file = fileURLToPath(new URL('../../../examples/gateway/tidegate.yaml', import.meta.url))
+    const lines: string[] = []
+    const note = (line: string) => void lines.push(line)
+    const terminal = { env: {}, out: note, err: note, paint: (_: string, text: string) => text }
+    expect(validate(file, {}, terminal)).toBe(0)
+    expect(lines).toStrictEqual([`${file} is right: 3 policies, 3 rules, 2 routes, store memory`])
   })
 })

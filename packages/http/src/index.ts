@@ -36,7 +36,7 @@ export {
   type Ruling,
   type WhoIs,
 } from './rate-limit.js'
-export type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
+export { LONGEST_HOLD_MS, type RateLimitEvent, type RateLimitOptions } from './rate-limit-options.js'
 export type { RequestFacts } from './request.js'
 export {
   allOf,

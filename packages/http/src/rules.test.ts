@@ -123,6 +123,9 @@ describe('a rule', () => {
     expect(Object.isFrozen(made)).toBe(true)
     expect(made).toMatchObject({ name: 'each user', cost: 1, policy: policies.get('per-user') })
     expect(made.key.text).toBe('user:{header.x-user-id}')
+    expect(made.match).toStrictEqual({})
+    const match = { path: '/login', methods: ['POST'] }
+    expect(rule({ name: 'login', match, key: 'ip:{ip}' }).match).toStrictEqual(match)
   })
 })
 

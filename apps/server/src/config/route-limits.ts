@@ -1,3 +1,4 @@
+import { LONGEST_HOLD_MS } from '@tidegate/http'
 import type { Contribution } from '../gateway/filter.js'
 import type { RouteLimit, RouteLimits } from '../gateway/limit.js'
 import type { ConfigDocument } from './document.js'
@@ -9,6 +10,7 @@ type Placed = Contribution & { readonly at: Path }
 export function limitsOf(document: ConfigDocument, filters: readonly Placed[]): RouteLimits {
   let status: number | undefined
   const limits: RouteLimit[] = []
+  const queue = filters.some(({ queue }) => queue === true)
   for (const { at, refusalStatus, limits: more = [] } of filters) {
     if (refusalStatus !== undefined && status !== undefined && refusalStatus !== status) {
       document.wrong(
@@ -19,10 +21,11 @@ export function limitsOf(document: ConfigDocument, filters: readonly Placed[]): 
     status ??= refusalStatus
     for (const limit of more) {
       checkBeside(document, at, limits, limit)
+      if (queue) checkQueue(document, at, limit)
       limits.push(limit)
     }
   }
-  return Object.freeze({ limits, status: status ?? 429, queue: filters.some(({ queue }) => queue === true) })
+  return Object.freeze({ limits, status: status ?? 429, queue })
 }
 
 /** Under one policy and one key, costs add up, and more than the limit at once can never pass. */
@@ -45,4 +48,13 @@ function checkBeside(
       `the route takes up to ${sum} of ${policy.name} at once, which has only ${policy.limit}`,
     )
   }
+}
+
+/** What holds requests of one leaky bucket holds those of all. */
+function checkQueue(document: ConfigDocument, at: Path, { policy }: RouteLimit): void {
+  if (policy.algorithm !== 'leaky-bucket' || policy.spanUs / 1000 <= LONGEST_HOLD_MS) return
+  document.wrong(
+    at,
+    `with queue, ${policy.name} could hold a request for more than a day; take a smaller capacity or a faster leakRate`,
+  )
 }

@@ -1,5 +1,5 @@
-import { definePolicy, type Policy, parseDuration } from '@tidegate/core'
-import { canonicalPath, type Rule, type Template } from '@tidegate/http'
+import { definePolicy, type Policy } from '@tidegate/core'
+import type { Rule, Template } from '@tidegate/http'
 import { unfit } from '../gateway/argument.js'
 import type { Contribution, FilterSite } from '../gateway/filter.js'
 import { FILTERS, UNSUPPORTED_FILTERS } from '../gateway/filters/all.js'
@@ -8,14 +8,14 @@ import type { RouteLimits } from '../gateway/limit.js'
 import { policyName, routeIdOf } from '../gateway/policy-name.js'
 import type { Predicate } from '../gateway/predicate.js'
 import { PREDICATES, UNSUPPORTED_PREDICATES } from '../gateway/predicates/all.js'
-import type { HealthCheck, Route } from '../gateway/route.js'
+import type { Route } from '../gateway/route.js'
 import type { ConfigDocument } from './document.js'
-import { type JsonSchema, schemaOf } from './json-schema.js'
+import { healthCheckAt } from './health-check.js'
 import { type Path, quoted } from './mistakes.js'
 import { didYouMean } from './nearest.js'
 import { type Parts, partAt } from './part.js'
 import { limitsOf } from './route-limits.js'
-import { valueSchema } from './schema.js'
+import { timeoutsAt } from './route-timeouts.js'
 import { readUpstreams } from './upstreams.js'
 
 /** A route that does not know yet where to count. */
@@ -78,8 +78,8 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
       const contribution = partAt(document, at, FILTER_PARTS, site)
       return contribution === undefined ? [] : [{ ...contribution, at }]
     })
-    const timeouts = timeoutsAt(path)
-    const healthCheck = healthCheckAt([...path, 'healthCheck'])
+    const timeouts = timeoutsAt(document, path, around.timeouts)
+    const healthCheck = healthCheckAt(document, [...path, 'healthCheck'])
     const limits = limitsOf(document, filters)
     const answer = answerOf(filters, upstreams.isNone)
     if (upstreams.isNone && upstreams.origins.length === 0 && answer === undefined) {
@@ -164,59 +164,6 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
     }
   }
 
-  function timeoutsAt(path: Path): Route['timeouts'] {
-    const { timeouts } = around
-    const spring = metadataAt([...path, 'metadata'])
-    return Object.freeze({
-      connectMs: durationAt([...path, 'connectTimeout']) ?? spring.connectMs ?? timeouts.connectMs,
-      headersMs: durationAt([...path, 'headersTimeout']) ?? spring.headersMs ?? timeouts.headersMs,
-      bodyMs: durationAt([...path, 'bodyTimeout']) ?? timeouts.bodyMs,
-    })
-  }
-
-  /** Other values are for filters of somebody's own, which there are not; but a slip of the pen is told. */
-  function metadataAt(path: Path): { connectMs?: number | undefined; headersMs?: number | undefined } {
-    const metadata = document.at(path)
-    if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return {}
-    for (const name of Object.keys(metadata)) {
-      if (TIMEOUTS.includes(name)) continue
-      const instead = didYouMean(name, TIMEOUTS)
-      if (instead !== undefined) document.wrong([...path, name], `is not known here; ${instead}`, 'key')
-      if (name === 'cors')
-        document.wrong([...path, name], 'is not supported; let the upstream answer CORS', 'key')
-    }
-    return {
-      connectMs: durationAt([...path, 'connect-timeout']),
-      headersMs: durationAt([...path, 'response-timeout']),
-    }
-  }
-
-  function durationAt(path: Path, fallback?: unknown): number | undefined {
-    const given = document.at(path) ?? fallback
-    if (given === undefined || !document.isRight(path)) return undefined
-    const isDigits = typeof given === 'string' && /^\d{1,15}$/.test(given)
-    const ms = parseDuration(isDigits ? Number(given) : given)
-    if (ms !== undefined && Number.isInteger(ms) && ms >= 1 && ms <= HOUR_MS) return ms
-    document.wrong(path, `must be 1ms to 1h in whole milliseconds, got ${JSON.stringify(given)}`)
-    return undefined
-  }
-
-  function healthCheckAt(path: Path): HealthCheck | undefined {
-    const entry = document.at(path)
-    if (typeof entry !== 'object' || entry === null) return undefined
-    const given = (entry as { path?: unknown }).path
-    const target = typeof given === 'string' ? canonicalPath(given) : undefined
-    if (typeof given === 'string' && target === undefined) {
-      document.wrong([...path, 'path'], `${quoted(given)} is no path; write for example /health`)
-    }
-    const defaults = (name: string) => schemaOf(HEALTH_CHECK, name)?.default
-    return Object.freeze({
-      path: target === undefined ? '/' : `${target.path}${target.query === '' ? '' : `?${target.query}`}`,
-      intervalMs: durationAt([...path, 'interval'], defaults('interval')) ?? 1,
-      timeoutMs: durationAt([...path, 'timeout'], defaults('timeout')) ?? 1,
-    })
-  }
-
   function pathsIn(path: Path): Path[] {
     const list = document.at(path)
     return Array.isArray(list) ? list.map((_, i) => [...path, i]) : []
@@ -233,13 +180,6 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
     policies: () => [...own.values()],
   }
 }
-
-const HOUR_MS = 3_600_000
-const HEALTH_CHECK = ['gateway', 'routes', 0, 'healthCheck'].reduce<JsonSchema | undefined>(
-  schemaOf,
-  valueSchema,
-)
-const TIMEOUTS = ['connect-timeout', 'response-timeout']
 
 function found<T>(thing: T | undefined, field: string, name: string, names: readonly string[]): T {
   if (thing !== undefined) return thing

@@ -1,6 +1,7 @@
 import { type Decision, fixedWindow, MemoryStore, type Store, surviveFailures } from '@tidegate/core'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fileOf, gatewayOf, routerOf } from '../../test/gateway-config.js'
+import { fileOf, gatewayOf, mistakesIn, routerOf } from '../../test/gateway-config.js'
 import { gatewayRequest } from '../../test/gateway-request.js'
 import { compileRoutes } from './compile.js'
 import type { GatewayRequest, Route, Ruling } from './route.js'
@@ -227,4 +228,53 @@ describe('the limits of a route', () => {
     expect(told.sort()).toStrictEqual(['closed', 'open'])
     expect(JSON.parse(rulings[0]!.refusal!.body)).toMatchObject({ error: 'rate_limiter_unavailable' })
   })
+})
+
+it('whatever limiters a file may put on one route, every request is decided', () => {
+  const filters = [
+    'FixedWindowRateLimiter',
+    'SlidingWindowLogRateLimiter=1, 5',
+    'TokenBucketRateLimiter=1, 1/1d',
+    '{ name: LeakyBucketRateLimiter, args: { capacity: 5, leakRate: 1, queue: true } }',
+    '{ name: LeakyBucketRateLimiter, args: { capacity: 100000, leakRate: 1, key-resolver: tenant } }',
+    'RateLimiter',
+    'RateLimiter=small',
+    '{ name: RateLimiter, args: { policy: small, key-resolver: tenant } }',
+    '{ name: RateLimiter, args: { policy: slow, key-resolver: tenant } }',
+    '{ name: RateLimiter, args: { rules: [one, two] } }',
+    '{ name: RateLimiter, args: { rules: [three] } }',
+    '{ name: RequestRateLimiter, args: { redis-rate-limiter.replenishRate: 1, key-resolver: tenant } }',
+    '{ name: RequestRateLimiter, args: { redis-rate-limiter.replenishRate: 2, redis-rate-limiter.burstCapacity: 3, redis-rate-limiter.requestedTokens: 3, key-resolver: tenant, deny-empty-key: false, status-code: 503 } }',
+  ]
+  const around = `
+policies:
+  small: { algorithm: fixed-window, limit: 2, window: 1m }
+  slow: { algorithm: leaky-bucket, capacity: 1000, leakRate: 1/1h }
+rules:
+  - { name: one, key: a, policy: small }
+  - { name: two, key: a, policy: small, cost: 2 }
+  - { name: three, match: { methods: [POST] }, key: "{header.x-user-id | ip}", policy: small }
+`
+  const requests = [
+    by('a'),
+    by(undefined),
+    by('a', '/', { 'x-tenant': 'a' }),
+    gatewayRequest({ method: 'POST' }),
+  ]
+  let decided = 0
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...filters), { maxLength: 4 }), (chosen) => {
+      const text = `${around}${fileOf(['Path=/**'], chosen)}  keyResolvers: { tenant: header.x-tenant }\n`
+      if (mistakesIn(text).length > 0) return
+      const { router } = routerOf(text)
+      for (const request of [...requests, ...requests]) {
+        const { limit } = router.find(request)!
+        if (limit === undefined) continue
+        expect([200, 403, 429, 503]).toContain(statusOf(limit(request) as Ruling))
+        decided++
+      }
+    }),
+    { seed: 8, numRuns: 400 },
+  )
+  expect(decided).toBeGreaterThan(500)
 })

@@ -33,9 +33,6 @@ export interface RouteLimits {
 /** What is done with each decision: it is counted by policy. */
 export type OnDecision = (decision: Decision, seconds: number) => void
 
-/** A day: no client waits that long. */
-export const LONGEST_QUEUE_MS = 86_400_000
-
 interface Asked {
   readonly facts: GatewayRequest
   readonly startMs: number

@@ -1,7 +1,6 @@
-import { flag, optional, rate, text, unfit, whole, withDefault } from '../argument.js'
+import { flag, optional, rate, text, whole, withDefault } from '../argument.js'
 import { type Contribution, defineFilter, type FilterSite } from '../filter.js'
 import { resolverName, USER_KEY_RESOLVER } from '../key-resolvers.js'
-import { LONGEST_QUEUE_MS } from '../limit.js'
 
 /* The five, each with numbers of its own, counting on its route alone. */
 
@@ -69,15 +68,6 @@ export const LeakyBucketRateLimiter = defineFilter({
   shortcut: ['capacity', 'leakRate'],
   make(args, site) {
     const numbers = { capacity: args.capacity, leakRate: args.leakRate }
-    const contribution = limited(site, 'leaky-bucket', args, numbers)
-    const [limit] = contribution.limits!
-    const { policy } = limit!
-    if (args.queue && policy.algorithm === 'leaky-bucket' && policy.spanUs / 1000 > LONGEST_QUEUE_MS) {
-      throw unfit(
-        'could hold a request for more than a day; take a smaller capacity or a faster leakRate',
-        'queue',
-      )
-    }
-    return { ...contribution, queue: args.queue }
+    return { ...limited(site, 'leaky-bucket', args, numbers), queue: args.queue }
   },
 })
