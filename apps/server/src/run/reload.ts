@@ -39,12 +39,17 @@ export function reload(service: Service, load: () => Loaded, file: string | unde
   const changed: string[] = NEEDS_RESTART.filter(
     (name) => JSON.stringify(config[name]) !== JSON.stringify(before[name]),
   )
-  if (JSON.stringify(config.gateway?.listen) !== JSON.stringify(before.gateway?.listen)) {
-    changed.push('gateway.listen')
-  }
+  if (atStart(config.gateway) !== atStart(before.gateway)) changed.push('gateway')
   if (changed.length > 0) {
     log.warn(
       `Restart the service for what has changed of ${changed.join(', ')}: it is read at the start only`,
     )
   }
+}
+
+/** What of the gateway is read at the start only. */
+function atStart(gateway: Config['gateway']): string | undefined {
+  if (gateway === undefined) return undefined
+  const { listen, maxConnections, accessLog } = gateway
+  return JSON.stringify([listen, maxConnections, accessLog])
 }
