@@ -31,6 +31,8 @@ describe('a file that changes', () => {
     expect((await check()).remaining).toBeLessThan(19)
     expect((await ask(`${server.url}/api/v1/admin/policies`)).status).toBe(401)
     expect(await reloads('ok')).toBe(1)
+    // What is logged comes another way than answers do.
+    await until('the line', async () => says('in force anew').length > 0)
     expect(says('in force anew')).toHaveLength(1)
     expect(says('Restart')).toHaveLength(0)
   })
@@ -39,6 +41,7 @@ describe('a file that changes', () => {
     file.write(policy(20).replace('limit', 'limits'))
     await until('the failure to be counted', async () => (await reloads('failed')) === 1)
     for (let i = 0; i < 5; i++) expect((await check()).limit).toBe(10)
+    await until('the line', async () => says('has mistakes').length > 0)
     const lines = says('has mistakes')
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatchObject({ level: 'error' })
