@@ -1,5 +1,3 @@
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import { TidegateError } from '@tidegate/core'
 import { prefersProblem } from '@tidegate/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -76,29 +74,4 @@ function keepConnection({ status }: ApiError, request: FastifyRequest, reply: Fa
   if (status === 413 && Number(request.headers['content-length']) <= MAX_DRAINED_BYTES) {
     reply.removeHeader('connection')
   }
-}
-
-/** Answers what is no HTTP, too large or too slow, before it ever was a request. */
-export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): void {
-  // The second: an answer has been begun, and this would be read as a part of it.
-  const { _httpMessage: begun } = socket as { _httpMessage?: { _headerSent?: boolean } }
-  if (error.code === 'ECONNRESET' || !socket.writable || begun?._headerSent === true) {
-    socket.destroy()
-    return
-  }
-  const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'This is no HTTP request.']
-  const body = JSON.stringify(errorBody(new ApiError(status, message)))
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'cache-control: no-store',
-    'connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-}
-
-const BAD_HTTP: Readonly<Record<string, readonly [number, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'The request line and headers are too large.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
 }

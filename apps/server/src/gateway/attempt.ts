@@ -1,0 +1,132 @@
+import type { Dispatcher } from 'undici'
+import type { Exchange } from './exchange.js'
+import { addTrailers, filtered, headToSend, type RawHeaders, writeHead } from './response-headers.js'
+import type { Upstream } from './upstreams.js'
+
+/** What becomes of an attempt that has brought no answer. */
+export interface Outcome {
+  failed(exchange: Exchange, attempt: Attempt, error: Error): void
+  /** Whether an answer of this status is as good as none, and another attempt will be made. */
+  isFailure(exchange: Exchange, status: number): boolean
+  /** It was. */
+  again(exchange: Exchange, attempt: Attempt): void
+}
+
+/**
+ * One attempt to have a request answered by one upstream: what undici tells, and what is done about it. A class, because
+ * it has a life. It is undici's older form of a handler: the newer one makes objects of headers that we take apart again.
+ */
+export class Attempt implements Dispatcher.DispatchHandler {
+  readonly upstream: Upstream
+  /** Whether there was a connection to send it on. */
+  isSent = false
+  private readonly exchange: Exchange
+  private readonly outcome: Outcome
+  private isOver = false
+  private abort: ((error?: Error) => void) | undefined
+  /** What is missing of the body, if its length was said. */
+  private missing = -1
+  private last: Buffer | undefined
+  private isDrainAwaited = false
+
+  constructor(exchange: Exchange, upstream: Upstream, outcome: Outcome) {
+    this.exchange = exchange
+    this.upstream = upstream
+    this.outcome = outcome
+    upstream.inFlight++
+  }
+
+  /** Nobody wants the answer any more. */
+  cancel(): void {
+    this.end()
+    this.abort?.()
+  }
+
+  onConnect(abort: (error?: Error) => void): void {
+    // It was cancelled while it waited for a connection.
+    if (this.isOver) return void abort()
+    this.abort = abort
+    this.isSent = true
+  }
+
+  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
+    const { exchange } = this
+    const { response, limits, inForce, request } = exchange
+    if (this.isOver) return true
+    if (status < 200) {
+      this.inform(status, raw)
+      return true
+    }
+    if (this.outcome.isFailure(exchange, status)) {
+      this.cancel()
+      this.outcome.again(exchange, this)
+      return true
+    }
+    let head = headToSend(status, raw, limits)
+    const { responseFilters } = inForce.route
+    if (responseFilters.length > 0) head = filtered(head, responseFilters, request)
+    this.missing = head.length
+    writeHead(response, head)
+    this.resume = resume
+    return true
+  }
+
+  onData(chunk: Buffer): boolean {
+    const { response } = this.exchange
+    if (this.isOver || response.destroyed) return true
+    if (this.missing >= 0) {
+      this.missing -= chunk.length
+      // The end is next, and both go out together.
+      if (this.missing === 0) {
+        this.last = chunk
+        return true
+      }
+    }
+    if (response.write(chunk)) return true
+    if (!this.isDrainAwaited) {
+      this.isDrainAwaited = true
+      response.on('drain', () => this.resume())
+    }
+    return false
+  }
+
+  onComplete(trailers: string[] | null): void {
+    if (this.isOver) return
+    this.end()
+    const { response } = this.exchange
+    if (trailers !== null && trailers.length > 0) addTrailers(response, trailers as unknown as RawHeaders)
+    if (this.last === undefined) response.end()
+    else response.end(this.last)
+  }
+
+  onError(error: Error): void {
+    if (this.isOver) return
+    this.end()
+    this.outcome.failed(this.exchange, this, error)
+  }
+
+  private resume: () => void = () => {}
+
+  private end(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.upstream.inFlight--
+  }
+
+  /** Passes on what comes before an answer, if the client can read it. */
+  private inform(status: number, raw: RawHeaders): void {
+    const { response, message } = this.exchange
+    if (message.httpVersionMajor === 1 && message.httpVersionMinor === 0) return
+    if (status === 102) response.writeProcessing()
+    if (status !== 103) return
+    const link: string[] = []
+    for (let i = 0; i < raw.length; i += 2) {
+      if (raw[i]!.toString('latin1').toLowerCase() === 'link') link.push(raw[i + 1]!.toString('latin1'))
+    }
+    try {
+      response.writeEarlyHints({ link })
+    } catch {
+      // Node takes only links of one form. They are hints: without them the answer is the same.
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { Attempt } from './attempt.js'
+import type { RouteInForce } from './in-force.js'
+import type { RequestFactsOf } from './request-facts.js'
+import type { Flat } from './request-headers.js'
+import type { Upstream } from './upstreams.js'
+
+/** A request that is being sent on, and its answer. */
+export interface Exchange {
+  readonly message: IncomingMessage
+  readonly response: ServerResponse
+  readonly request: RequestFactsOf
+  readonly inForce: RouteInForce
+  /** What the limits say, for the answer. */
+  readonly limits: Readonly<Record<string, string>>
+  /** With the query. */
+  readonly target: string
+  readonly headers: Flat
+  readonly body: Readable | undefined
+  /** What is under way. */
+  attempt: Attempt | undefined
+  /** How often it was sent again. */
+  retries: number
+  /** How often it went on to another upstream because one could not be reached. */
+  detours: number
+  /** Where it has failed last. */
+  failedAt: Upstream | undefined
+  /** The client has gone: nobody is there to be answered. */
+  isGone: boolean
+}

@@ -1,0 +1,78 @@
+import { ApiError } from '../api/api-error.js'
+import { Attempt, type Outcome } from './attempt.js'
+import { putAside } from './balancer.js'
+import type { Exchange } from './exchange.js'
+import { type Failure, failureOf, OVERLOAD } from './failure.js'
+import { answerProblem } from './problem.js'
+import { MAX_IN_FLIGHT } from './upstreams.js'
+
+/** Sends a request to one of its upstreams, and to another if that fails and it may. */
+export function forward(exchange: Exchange): void {
+  const { inForce, request, target, headers, body } = exchange
+  const { timeouts } = inForce.route
+  const upstream = inForce.balancer.next(Date.now(), exchange.failedAt)
+  if (upstream === undefined || upstream.inFlight >= MAX_IN_FLIGHT) return void giveUp(exchange, OVERLOAD)
+  const attempt = new Attempt(exchange, upstream, outcome)
+  exchange.attempt = attempt
+  upstream.pool.dispatch(
+    {
+      path: target,
+      method: request.method as 'GET',
+      headers: headers as string[],
+      body: body ?? null,
+      headersTimeout: timeouts.headersMs,
+      bodyTimeout: timeouts.bodyMs,
+      servername: upstream.serverName,
+    } as Parameters<typeof upstream.pool.dispatch>[0],
+    attempt,
+  )
+}
+
+const outcome: Outcome = {
+  failed(exchange, { isSent, upstream }, error) {
+    if (exchange.isGone) return
+    // The client's doing: a body that is too large or too slow.
+    if (error instanceof ApiError) {
+      answerProblem(exchange.response, error.status, error.message, exchange.limits)
+      return
+    }
+    const failure = failureOf(error, isSent)
+    exchange.failedAt = upstream
+    if (!isSent) putAside(upstream, Date.now())
+    if (exchange.response.headersSent) giveUp(exchange, failure)
+    else if (!isSent && exchange.detours + 1 < exchange.inForce.balancer.size) {
+      // Nothing was sent, so this is no second time: any request may go elsewhere.
+      exchange.inForce.meter.failures[failure.kind]++
+      exchange.detours++
+      forward(exchange)
+    } else if (mayRetry(exchange)) {
+      exchange.inForce.meter.failures[failure.kind]++
+      retry(exchange)
+    } else giveUp(exchange, failure)
+  },
+  isFailure(exchange, status) {
+    return mayRetry(exchange) && exchange.inForce.route.retry.isFailure(status)
+  },
+  again(exchange, { upstream }) {
+    exchange.failedAt = upstream
+    retry(exchange)
+  },
+}
+
+/** Only what is safe to send twice, and has no body that would have to be sent twice. */
+function mayRetry({ inForce: { route }, retries, body, request }: Exchange): boolean {
+  return retries < route.retry.retries && body === undefined && route.retry.methods.has(request.method)
+}
+
+function retry(exchange: Exchange): void {
+  exchange.retries++
+  const waitMs = exchange.inForce.route.retry.backoffMs(exchange.retries)
+  setTimeout(() => {
+    if (!exchange.isGone) forward(exchange)
+  }, waitMs)
+}
+
+function giveUp({ inForce, response, limits }: Exchange, { kind, status, message }: Failure): void {
+  inForce.meter.failures[kind]++
+  answerProblem(response, status, message, limits)
+}

@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { requestIds } from '../api/request-id.js'
+import type { Config } from '../config/config.js'
+import { drain } from '../http/drain.js'
+import { type Handling, handle } from './handle.js'
+import { createHealthChecks } from './health-checks.js'
+import { putInForce, type Routing } from './in-force.js'
+import { createGatewayMeters } from './meters.js'
+import { createGatewayServer, type ServerOptions } from './server.js'
+import { createUpstreams, type Upstream } from './upstreams.js'
+
+export interface GatewayOptions {
+  readonly host: string
+  /** 0 takes any free one. */
+  readonly port: number
+  readonly tls?: ServerOptions['tls']
+  readonly limits: Config['limits']
+  /** For how long nothing may come of a body. Default: a minute. */
+  readonly bodyIdleMs?: number
+  readonly routing: Routing
+  readonly log: Logger
+  readonly registry: Registry
+}
+
+/** A reverse proxy that limits each of its routes. */
+export interface Gateway {
+  readonly url: string
+  /** What has connections, for whoever wants to count them. */
+  readonly upstreams: () => Iterable<Upstream>
+  /** Another routing from now on. Requests that have begun go on by the one before. */
+  use(routing: Routing): void
+  /** Stops accepting, and answers what is there. */
+  close(): Promise<void>
+}
+
+const BODY_IDLE_MS = 60_000
+
+/** A gateway that listens. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { host, port, tls, limits, log, registry } = options
+  const upstreams = createUpstreams()
+  const checks = createHealthChecks(log)
+  const meters = createGatewayMeters(registry)
+  const handling: Handling = {
+    routing: putInForce(options.routing, meters, upstreams, checks),
+    idOf: requestIds() as (message: IncomingMessage) => string,
+    bodyIdleMs: options.bodyIdleMs ?? BODY_IDLE_MS,
+    accessLog: undefined,
+    onError: (error) => log.error({ err: error }, 'A request at the gateway failed'),
+    isStopping: false,
+  }
+  const server = createGatewayServer({ limits, tls }, (message, response, upgrade) =>
+    handle(handling, message, response, upgrade),
+  )
+  const listening = once(server, 'listening')
+  server.listen(port, host)
+  try {
+    await listening
+  } catch (error) {
+    handling.routing.retire()
+    await upstreams.destroy()
+    throw error
+  }
+  server.on('error', (error) => log.error({ err: error }, 'A connection could not be accepted'))
+
+  return {
+    url: urlOf(server.address() as AddressInfo, tls === undefined ? 'http' : 'https'),
+    upstreams: () => upstreams.all,
+    use(routing) {
+      const before = handling.routing
+      handling.routing = putInForce(routing, meters, upstreams, checks)
+      before.retire()
+    },
+    async close() {
+      if (handling.isStopping) return
+      handling.isStopping = true
+      await drain(server, limits.stopTimeoutMs)
+      handling.routing.retire()
+      await upstreams.destroy()
+    },
+  }
+}
+
+/** Where it can be asked from this machine: an address for all is none to ask at. */
+export function urlOf({ address, port }: AddressInfo, protocol: 'http' | 'https'): string {
+  const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

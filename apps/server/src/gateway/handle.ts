@@ -1,0 +1,200 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { canonicalPath } from '@tidegate/http'
+import { problemOf } from '../http/strict.js'
+import type { AccessLog } from './access-log.js'
+import { discardBody } from './discard-body.js'
+import type { Exchange } from './exchange.js'
+import { forward } from './forward.js'
+import type { RouteInForce, RoutingInForce } from './in-force.js'
+import { countRequest } from './meters.js'
+import { answer, answerProblem } from './problem.js'
+import { bodyOf, hasBody, tooLarge } from './request-body.js'
+import { RequestFactsOf } from './request-facts.js'
+import { flatOf, forwardOf, headersToSend } from './request-headers.js'
+import type { Ruling } from './route.js'
+import { isWebSocket, openTunnel, type Upgrade } from './web-socket.js'
+
+/** What every request needs to know. */
+export interface Handling {
+  /** Replaced as a whole when the configuration changes. */
+  routing: RoutingInForce
+  readonly idOf: (message: IncomingMessage) => string
+  readonly bodyIdleMs: number
+  readonly accessLog: AccessLog | undefined
+  /** What failed though nothing should have. */
+  readonly onError: (error: unknown) => void
+  /** Whether it is being stopped: connections are no longer kept. */
+  isStopping: boolean
+}
+
+/** One request, from its headers to the end of its answer. */
+export function handle(
+  handling: Handling,
+  message: IncomingMessage,
+  response: ServerResponse,
+  upgrade?: Upgrade,
+): void {
+  const { routing } = handling
+  const startMs = performance.now()
+  const life: Life = {
+    message,
+    response,
+    inForce: undefined,
+    exchange: undefined,
+    id: handling.idOf(message),
+  }
+  routing.enter()
+  response.once('close', () => {
+    if (life.exchange !== undefined && !response.writableFinished) {
+      life.exchange.isGone = true
+      life.exchange.attempt?.cancel()
+    }
+    const seconds = (performance.now() - startMs) / 1000
+    countRequest((life.inForce ?? routing).meter, response.headersSent ? response.statusCode : 0, seconds)
+    handling.accessLog?.(message, response, { ...life, route: life.inForce?.route.id, seconds })
+    routing.leave()
+  })
+  if (handling.isStopping && message.httpVersionMajor === 1) response.shouldKeepAlive = false
+
+  const problem = message.httpVersionMajor === 1 ? problemOf(message) : problemOfHttp2(message)
+  if (problem !== undefined) {
+    response.shouldKeepAlive = false
+    return void refuse(life, 400, problem)
+  }
+  const target = canonicalPath(message.url ?? '')
+  if (target === undefined)
+    return void refuse(life, 400, 'The path has no canonical form; write it without odd escapes.')
+  if (message.method === 'TRACE') return void refuse(life, 405, 'TRACE is not passed on.')
+  const peer = routing.peerOf(message.socket)
+  const request = new RequestFactsOf(message, target, peer, routing.proxies, Date.now())
+  const inForce = routing.find(request)
+  if (inForce === undefined) return void refuse(life, 404, 'No route is for this.')
+  life.inForce = inForce
+
+  const ruled = (ruling: Ruling) => {
+    if (response.destroyed) return
+    const { refusal, headers, holdMs } = ruling
+    if (refusal !== undefined) {
+      const { status, contentType, body } = refusal
+      return void refuseAs(life, status, { ...headers, 'content-type': contentType }, body)
+    }
+    const go = () => pass(handling, life, request, inForce, ruling, upgrade)
+    if (holdMs > 0) hold(holdMs, response, go)
+    else go()
+  }
+  const failed = (error: unknown) => {
+    handling.onError(error)
+    refuse(life, 500, 'Something is wrong with the gateway; its log says what.')
+  }
+  const { limit } = inForce.route
+  try {
+    const ruling = limit === undefined ? UNLIMITED : limit(request)
+    if (ruling instanceof Promise) ruling.then(ruled).catch(failed)
+    else ruled(ruling)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** What is known of a request while it lives. */
+interface Life {
+  readonly message: IncomingMessage
+  readonly response: ServerResponse
+  readonly id: string
+  inForce: RouteInForce | undefined
+  exchange: Exchange | undefined
+}
+
+const UNLIMITED: Ruling = { refusal: undefined, headers: {}, holdMs: 0 }
+
+/** What the limits have let through. */
+function pass(
+  { routing, bodyIdleMs }: Handling,
+  life: Life,
+  request: RequestFactsOf,
+  inForce: RouteInForce,
+  { headers: limits }: Ruling,
+  upgrade: Upgrade | undefined,
+): void {
+  const { message, response } = life
+  const { route } = inForce
+  if (route.answer !== undefined) {
+    return void refuseAs(life, route.answer.status, { ...limits, ...route.answer.headers }, '')
+  }
+  const withBody = hasBody(message)
+  const length = message.headers['content-length']
+  if (route.maxBodyBytes !== undefined && Number(length) > route.maxBodyBytes) {
+    return void refuse(life, 413, tooLarge(route.maxBodyBytes).message, limits)
+  }
+  let headers = headersToSend(message, request, route, routing.proxies, life.id)
+  let { path, query } = request
+  if (route.requestFilters.length > 0) {
+    const toSend = forwardOf(request, headers)
+    for (const filter of route.requestFilters) filter(toSend)
+    headers = flatOf(toSend)
+    path = toSend.path
+    query = toSend.query
+  }
+  const target = query === '' ? path : `${path}?${query}`
+  if (upgrade !== undefined && isWebSocket(message)) {
+    if (!route.webSocket) return void refuse(life, 403, 'This route does not let WebSockets through.', limits)
+    return void openTunnel({ message, response, inForce, headers, target, limits, upgrade })
+  }
+  if (withBody && length !== undefined) headers.push('content-length', length)
+  const body = withBody
+    ? bodyOf(message, response, { maxBytes: route.maxBodyBytes, idleMs: bodyIdleMs })
+    : undefined
+  life.exchange = {
+    message,
+    response,
+    request,
+    inForce,
+    limits,
+    target,
+    headers,
+    body,
+    attempt: undefined,
+    retries: 0,
+    detours: 0,
+    failedAt: undefined,
+    isGone: false,
+  }
+  forward(life.exchange)
+}
+
+/** Goes on after so long. If the client hangs up before, never. */
+function hold(ms: number, response: ServerResponse, go: () => void): void {
+  const timer = setTimeout(() => {
+    response.off('close', letGo)
+    go()
+  }, ms)
+  const letGo = () => clearTimeout(timer)
+  response.once('close', letGo)
+}
+
+function refuse(
+  life: Life,
+  status: number,
+  message: string,
+  headers?: Readonly<Record<string, string>>,
+): void {
+  discardBody(life.message, life.response)
+  answerProblem(life.response, status, message, { ...headers, 'x-request-id': life.id })
+}
+
+function refuseAs(life: Life, status: number, headers: Readonly<Record<string, string>>, body: string): void {
+  discardBody(life.message, life.response)
+  answer(life.response, status, { ...headers, 'x-request-id': life.id }, body)
+}
+
+function problemOfHttp2({ headers, url = '' }: IncomingMessage): string | undefined {
+  const authority = headers[':authority']
+  if (headers.host !== undefined && authority !== undefined && headers.host !== authority) {
+    return 'Host must be what :authority is, if anything.'
+  }
+  // Elsewhere it is `host`.
+  if (typeof authority === 'string') headers.host ??= authority
+  if (headers.host === undefined) return 'There must be an :authority.'
+  if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
+  return /[^\u0021-\u00ff]/.test(url) ? 'The path must be of ASCII characters; escape the others.' : undefined
+}

@@ -1,0 +1,81 @@
+import type { Registry } from 'prom-client'
+import { expose } from '../metrics/exposed.js'
+import { type Histogram, histogram, observe, samplesOf } from '../metrics/histogram.js'
+import { FAILURE_KINDS, type FailureKind } from './failure.js'
+
+/*
+ * What can be seen of the gateway. A label is a route of the configuration, a class of status or one of a few words.
+ */
+
+/** What is counted of one route. */
+export interface RouteMeter {
+  readonly seconds: Histogram
+  /** By the first digit of the status; the first: no answer, because the client had gone. */
+  readonly answers: number[]
+  readonly failures: Record<FailureKind, number>
+}
+
+export interface GatewayMeters {
+  /** The meters of the routes in force from now on. One that was in force before counts on. */
+  metersFor(ids: Iterable<string>): (id: string) => RouteMeter
+}
+
+/** Of requests that no route is for. No id of a route is empty. */
+export const NO_ROUTE = ''
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
+
+export function createGatewayMeters(registry: Registry): GatewayMeters {
+  let meters = new Map<string, RouteMeter>()
+  const each = <T>(make: (route: string, meter: RouteMeter) => T[]) =>
+    [...meters].flatMap(([route, meter]) => make(route, meter))
+
+  expose(registry, {
+    name: 'gateway_requests_total',
+    help: 'Requests at the gateway, by route and class of status; none: the client had gone before there was one.',
+    type: 'counter',
+    samples: () =>
+      each((route, { answers }) =>
+        CLASSES.map((status, i) => ({ labels: { route, status }, value: answers[i]! })),
+      ),
+  })
+  expose(registry, {
+    name: 'gateway_request_seconds',
+    help: 'How long requests took at the gateway, from their headers to the end of the answer, in seconds.',
+    type: 'histogram',
+    samples: () => each((route, { seconds }) => samplesOf('gateway_request_seconds', { route }, seconds)),
+  })
+  expose(registry, {
+    name: 'gateway_upstream_errors_total',
+    help: 'What went wrong with upstreams, by route and kind.',
+    type: 'counter',
+    samples: () =>
+      each((route, { failures }) =>
+        FAILURE_KINDS.map((kind) => ({ labels: { route, kind }, value: failures[kind] })),
+      ),
+  })
+
+  return {
+    metersFor(ids) {
+      const next = new Map<string, RouteMeter>()
+      for (const id of [NO_ROUTE, ...ids]) next.set(id, meters.get(id) ?? createMeter())
+      meters = next
+      return (id) => next.get(id)!
+    },
+  }
+}
+
+function createMeter(): RouteMeter {
+  return {
+    seconds: histogram(SECONDS),
+    answers: CLASSES.map(() => 0),
+    failures: { connect: 0, timeout: 0, lost: 0, garbage: 0, overload: 0 },
+  }
+}
+
+/** `status`: 0 if there was no answer. */
+export function countRequest(meter: RouteMeter, status: number, seconds: number): void {
+  meter.answers[Math.min(5, Math.floor(status / 100))]!++
+  observe(meter.seconds, seconds)
+}

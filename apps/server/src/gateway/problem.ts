@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { prefersProblem } from '@tidegate/http'
+import { ApiError, errorBody, problemBody } from '../api/api-error.js'
+
+/** Answers in our own words: as a problem for whoever would rather have one, or else as plain JSON. */
+export function answerProblem(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const { req: request } = response
+  const error = new ApiError(status, message)
+  const isProblem = prefersProblem(request.headers.accept)
+  const body = JSON.stringify(isProblem ? problemBody(error, pathOf(request)) : errorBody(error))
+  const contentType = isProblem ? 'application/problem+json' : 'application/json; charset=utf-8'
+  answer(response, status, { ...headers, 'content-type': contentType }, body)
+}
+
+/** Answers by ourselves. If the upstream's answer has been begun, all that can be done is to break it off. */
+export function answer(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy()
+    return
+  }
+  response.writeHead(status, {
+    ...headers,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+  })
+  response.end(body)
+}
+
+/** What was asked for, without the query: that may hold anything. */
+function pathOf({ url = '/' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
+}

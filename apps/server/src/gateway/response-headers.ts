@@ -1,0 +1,149 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { isHopByHop, namedByConnection } from './hop-by-hop.js'
+import type { GatewayRequest, ResponseFilter, ResponseHead } from './route.js'
+
+/** The headers of an answer, as undici has read them: names and values in turn. */
+export type RawHeaders = readonly Buffer[]
+
+export interface HeadToSend {
+  readonly status: number
+  /** Names and values in turn. */
+  readonly flat: string[]
+  /** How long the body is, if that was said; -1 if not. */
+  readonly length: number
+}
+
+/**
+ * What is sent on of an upstream's answer. What the limits say stands instead of what the upstream says under the same
+ * name: two of them would contradict each other.
+ */
+export function headToSend(
+  status: number,
+  raw: RawHeaders,
+  limits: Readonly<Record<string, string>> | undefined,
+): HeadToSend {
+  const flat: string[] = []
+  const named = namedIn(raw)
+  let length = -1
+  let trailer = ''
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!.toString('latin1')
+    const lower = name.toLowerCase()
+    if (lower === 'trailer') trailer = raw[i + 1]!.toString('latin1')
+    if (isHopByHop(lower) || named?.has(lower)) continue
+    if (limits !== undefined && Object.hasOwn(limits, lower)) continue
+    const value = raw[i + 1]!.toString('latin1')
+    if (lower === 'content-length') {
+      // There is no body, and it may not be said to have a length.
+      if (status === 204) continue
+      length = Number(value)
+    }
+    flat.push(name, value)
+  }
+  for (const name in limits) flat.push(name, limits[name]!)
+  // Ours: of what the upstream announces, what may follow a body.
+  if (trailer !== '' && length < 0) {
+    const names = trailer.split(',').filter((name) => mayTrail(name.trim().toLowerCase()))
+    if (names.length > 0) flat.push('trailer', names.join(','))
+  }
+  return { status, flat, length }
+}
+
+function namedIn(raw: RawHeaders): ReadonlySet<string> | undefined {
+  let connection: string | undefined
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!
+    if (name.length !== 10 || name.toString('latin1').toLowerCase() !== 'connection') continue
+    const value = raw[i + 1]!.toString('latin1')
+    connection = connection === undefined ? value : `${connection},${value}`
+  }
+  return namedByConnection(connection)
+}
+
+/** Runs the filters of a route over a head. */
+export function filtered(
+  { status, flat, length }: HeadToSend,
+  filters: readonly ResponseFilter[],
+  request: GatewayRequest,
+): HeadToSend {
+  const head: ResponseHead = { status, headers: new Map() }
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = flat[i]!.toLowerCase()
+    const value = flat[i + 1]!
+    const before = head.headers.get(name)
+    head.headers.set(name, before === undefined ? value : [before, value].flat())
+  }
+  for (const filter of filters) filter(head, request)
+  const changed: string[] = []
+  for (const [name, value] of head.headers) {
+    if (isHopByHop(name) && name !== 'trailer') continue
+    // How long the body is, no filter can change.
+    if (name === 'content-length' && length < 0) continue
+    for (const line of typeof value === 'string' ? [value] : value) changed.push(name, line)
+  }
+  return { status: head.status, flat: changed, length }
+}
+
+/** Sends a head in the way that is fastest for the protocol. */
+export function writeHead(response: ServerResponse, { status, flat }: HeadToSend): void {
+  if (response.req.httpVersionMajor === 1) {
+    response.writeHead(status, mayHaveTrailers(response, status) ? flat : withoutTrailer(flat))
+  } else {
+    response.writeHead(status, asObject(flat))
+  }
+}
+
+/** Node refuses to announce trailers where it does not send chunks. */
+function mayHaveTrailers({ req }: ServerResponse, status: number): boolean {
+  return req.httpVersionMinor > 0 && req.method !== 'HEAD' && status !== 204 && status !== 304
+}
+
+function withoutTrailer(flat: string[]): string[] {
+  const at = flat.indexOf('trailer')
+  if (at >= 0 && at % 2 === 0) flat.splice(at, 2)
+  return flat
+}
+
+/** HTTP/2 of Node would keep the last of several lines only. */
+function asObject(flat: readonly string[]): OutgoingHttpHeaders {
+  const headers: Record<string, string | string[]> = Object.create(null)
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = flat[i]!.toLowerCase()
+    const before = headers[name]
+    headers[name] = before === undefined ? flat[i + 1]! : [before, flat[i + 1]!].flat()
+  }
+  return headers
+}
+
+/** Sends trailers, of what undici has read behind a body. */
+export function addTrailers(response: ServerResponse, raw: RawHeaders): void {
+  const trailers: Record<string, string> = Object.create(null)
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!.toString('latin1')
+    if (mayTrail(name.toLowerCase())) trailers[name] = raw[i + 1]!.toString('latin1')
+  }
+  response.addTrailers(trailers)
+}
+
+/** Not what says how a message is framed, routed or to be read: that must be known before its body. */
+function mayTrail(name: string): boolean {
+  return name !== '' && !isHopByHop(name) && !NEVER_LATE.has(name)
+}
+
+const NEVER_LATE: ReadonlySet<string> = new Set([
+  'age',
+  'authorization',
+  'cache-control',
+  'content-encoding',
+  'content-length',
+  'content-range',
+  'content-type',
+  'date',
+  'expires',
+  'host',
+  'location',
+  'retry-after',
+  'set-cookie',
+  'vary',
+  'www-authenticate',
+])

@@ -1,0 +1,88 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { createSecureServer, type Http2SecureServer } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Config } from '../config/config.js'
+import { answerBadHttp, lastAnswer } from '../http/bad-http.js'
+import { trackConnections } from '../http/connections.js'
+import type { Upgrade } from './web-socket.js'
+
+/** More than this at once are closed as they come, and those that are there are served. */
+const MAX_CONNECTIONS = 10_000
+/** How many requests one connection of HTTP/2 may have open. */
+const MAX_STREAMS = 128
+
+export interface ServerOptions {
+  readonly limits: Config['limits']
+  /** In PEM. With it, clients that can may use HTTP/2. Default: none, and plain HTTP. */
+  readonly tls?: { readonly key: string; readonly cert: string } | undefined
+}
+
+type Listener = (message: IncomingMessage, response: ServerResponse, upgrade?: Upgrade) => void
+
+/** Node's server, as strict as that of the API, but with all the time in the world for a body. */
+export function createGatewayServer({ limits, tls }: ServerOptions, listener: Listener): Server {
+  const http1 = {
+    requireHostHeader: false,
+    maxHeaderSize: limits.maxHeaderBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: 0,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
+  }
+  const server = tls === undefined ? createServer(http1) : createTlsServer(tls, limits, http1)
+  server.on('request', (message, response) => listener(message, response))
+  // The go-ahead is given when the upstream wants the body: see request-body.ts.
+  server.on('checkContinue', (message, response) => listener(message, response))
+  server.on('upgrade', (message, socket, head) => {
+    listener(message, answerOn(message, socket), { socket, head })
+  })
+  server.on('connect', (message: IncomingMessage, where: Duplex | ServerResponse) => {
+    if (message.httpVersionMajor === 1) (where as Duplex).end(lastAnswer(405, 'CONNECT is not passed on.'))
+    else (where as ServerResponse).writeHead(405).end()
+  })
+  server.on('clientError', answerBadHttp)
+  // See createHttpServer: how many headers there are is limited by how large they are.
+  server.maxHeadersCount = 0
+  server.maxConnections = MAX_CONNECTIONS
+  trackConnections(server)
+  return server
+}
+
+function createTlsServer(
+  tls: NonNullable<ServerOptions['tls']>,
+  limits: Config['limits'],
+  http1: object,
+): Server {
+  const server = createSecureServer({
+    ...tls,
+    ...http1,
+    allowHTTP1: true,
+    settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: limits.maxHeaderBytes },
+  })
+  closeIdleSessions(server, limits)
+  // It has what we use of the other, if not its type.
+  return server as unknown as Server
+}
+
+/** HTTP/2 has no time-out of its own for connections that have nothing to do. */
+function closeIdleSessions(server: Http2SecureServer, { keepAliveTimeoutMs }: Config['limits']): void {
+  server.on('session', (session) => {
+    session.setTimeout(Math.max(1000, keepAliveTimeoutMs), () => {
+      session.close()
+    })
+  })
+}
+
+/** What answers on a connection that Node has handed over. */
+function answerOn(message: IncomingMessage, socket: Duplex): ServerResponse {
+  const response = new ServerResponse(message)
+  response.shouldKeepAlive = false
+  response.assignSocket(socket as Socket)
+  response.on('finish', () => {
+    response.detachSocket(socket as Socket)
+    ;(socket as Socket).destroySoon()
+  })
+  socket.on('error', () => socket.destroy())
+  return response
+}

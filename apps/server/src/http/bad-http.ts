@@ -1,0 +1,33 @@
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { ApiError, errorBody } from '../api/api-error.js'
+
+/** Answers what is no HTTP, too large or too slow, before it ever was a request. */
+export function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+  // The second: an answer has been begun, and this would be read as a part of it.
+  const { _httpMessage: begun } = socket as { _httpMessage?: { _headerSent?: boolean } }
+  if (error.code === 'ECONNRESET' || !socket.writable || begun?._headerSent === true) {
+    socket.destroy()
+    return
+  }
+  const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'This is no HTTP request.']
+  socket.end(lastAnswer(status, message))
+}
+
+/** An answer on a bare connection, which ends with it. */
+export function lastAnswer(status: number, message: string): string {
+  const body = JSON.stringify(errorBody(new ApiError(status, message)))
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'connection: close',
+  ]
+  return `${head.join('\r\n')}\r\n\r\n${body}`
+}
+
+const BAD_HTTP: Readonly<Record<string, readonly [number, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The request line and headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
+}

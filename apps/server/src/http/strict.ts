@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http'
+
+/** What Node's parser lets through and we do not; a target with a host in it loses that. */
+export function problemOf(request: IncomingMessage): string | undefined {
+  const { url = '', headers, httpVersionMajor, httpVersionMinor } = request
+  if (httpVersionMajor !== 1) return 'The request line must end with HTTP/1.1.'
+  const hosts = hostsIn(request.rawHeaders)
+  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return 'There must be one Host header.'
+  const encoding = headers['transfer-encoding']
+  if (encoding !== undefined && encoding !== 'chunked')
+    return 'Transfer-Encoding must be chunked, if anything.'
+  if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
+  if (url.charCodeAt(0) !== 0x2f) request.url = url.replace(/^https?:\/\/[^/?#]+\/?/i, '/')
+  return undefined
+}
+
+/** Node would take the first, and others the last. */
+function hostsIn(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') hosts++
+  }
+  return hosts
+}

@@ -1,0 +1,121 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { defineProxies, type ProxiesOptions } from '@tidegate/http'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { type Gateway, type GatewayOptions, startGateway } from '../src/gateway/gateway.js'
+import type { Routing } from '../src/gateway/in-force.js'
+import type { Route } from '../src/gateway/route.js'
+
+/** A gateway on a free port, whose routes a test makes by hand, and what it has logged. */
+export interface TestGateway extends Gateway {
+  readonly registry: Registry
+  readonly logged: Record<string, unknown>[]
+}
+
+export async function gatewayTo(
+  routes: Partial<Route> | readonly Partial<Route>[],
+  options: Partial<GatewayOptions> & { proxies?: ProxiesOptions } = {},
+): Promise<TestGateway> {
+  const registry = new Registry()
+  const logged: Record<string, unknown>[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line)) })
+  const gateway = await startGateway({
+    host: '127.0.0.1',
+    port: 0,
+    limits: LIMITS,
+    routing: routingOf(routes, options.proxies),
+    log,
+    registry,
+    ...options,
+  })
+  return { ...gateway, registry, logged }
+}
+
+export const LIMITS = {
+  maxHeaderBytes: 16 * 1024,
+  headersTimeoutMs: 20_000,
+  requestTimeoutMs: 20_000,
+  keepAliveTimeoutMs: 20_000,
+  stopTimeoutMs: 5000,
+}
+
+/** The first route whose id is the beginning of the path, as in `/a/…`; a route without an id is for all. */
+export function routingOf(
+  routes: Partial<Route> | readonly Partial<Route>[],
+  proxies: ProxiesOptions = {},
+): Routing {
+  const all = [routes].flat().map(routeOf)
+  return {
+    routes: all,
+    find: ({ path }) => all.find(({ id }) => id === 'all' || path === `/${id}` || path.startsWith(`/${id}/`)),
+    proxies: defineProxies(proxies),
+  }
+}
+
+function routeOf(route: Partial<Route>): Route {
+  return {
+    id: 'all',
+    upstreams: [],
+    healthCheck: undefined,
+    limit: undefined,
+    requestFilters: [],
+    responseFilters: [],
+    answer: undefined,
+    preserveHost: false,
+    maxBodyBytes: undefined,
+    retry: { retries: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 },
+    webSocket: false,
+    timeouts: { connectMs: 5000, headersMs: 30_000, bodyMs: 30_000 },
+    ...route,
+  }
+}
+
+/** A server of a test, and what it has open. */
+export interface TestUpstream {
+  readonly url: string
+  readonly server: Server
+  readonly sockets: ReadonlySet<Socket>
+  close(): Promise<void>
+}
+
+export async function upstreamOf(listener: RequestListener): Promise<TestUpstream> {
+  return listening(createServer(listener))
+}
+
+export async function listening<Listening extends import('node:net').Server>(
+  server: Listening,
+): Promise<TestUpstream> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    server: server as unknown as Server,
+    sockets,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      if (server.listening) await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Waits until something holds, for so long at most. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string,
+  ms = 15_000,
+): Promise<void> {
+  const end = Date.now() + ms
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`In ${ms} ms it did not come true that ${what}.`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
