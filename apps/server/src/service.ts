@@ -1,5 +1,6 @@
 import type { Store } from '@tidegate/core'
 import type { Logger } from 'pino'
+import type { Gateway } from './gateway/gateway.js'
 import type { Health } from './health.js'
 import type { InForce } from './in-force.js'
 import type { Metrics } from './metrics/metrics.js'
@@ -15,6 +16,8 @@ export interface Service {
   readonly exposition: () => Promise<string>
   readonly log: Logger
   readonly version: string
+  /** Beside the API, if the configuration has one. */
+  gateway: Gateway | undefined
   /** Whether it is being stopped: connections are no longer kept. */
   isStopping: boolean
 }

@@ -1,10 +1,82 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 
 /** What is known of a request once it has ended. */
 export interface Ended {
+  readonly message: IncomingMessage
   readonly id: string
+  /** Undefined if no route was for it. */
   readonly route: string | undefined
+  /** The client's address, as far as trusted proxies tell. */
+  readonly address: string | undefined
+  /** 0 if there was no answer, because the client had gone. */
+  readonly status: number
+  /** Of the answer's body. */
+  readonly bytes: number
+  readonly timeMs: number
   readonly seconds: number
 }
 
-export type AccessLog = (message: IncomingMessage, response: ServerResponse, ended: Ended) => void
+export type AccessLog = (ended: Ended) => void
+
+export type AccessLogForm = 'json' | 'combined'
+
+/**
+ * One line for each request. The query is left out: it may hold anything, and often holds what should be in no log. What
+ * clients send is escaped, so that nothing they send can be taken for a line of its own.
+ */
+export function createAccessLog(form: AccessLogForm, write: (line: string) => void): AccessLog {
+  const lineOf = form === 'json' ? jsonLine : combinedLine
+  return (ended) => write(`${lineOf(ended)}\n`)
+}
+
+function jsonLine({ message, id, route, address, status, bytes, timeMs, seconds }: Ended): string {
+  return JSON.stringify({
+    time: new Date(timeMs).toISOString(),
+    id,
+    address,
+    method: message.method,
+    path: pathOf(message),
+    protocol: protocolOf(message),
+    route,
+    status,
+    bytes,
+    seconds: Number(seconds.toFixed(6)),
+    referer: message.headers.referer,
+    userAgent: message.headers['user-agent'],
+  }).replace(UNSAFE_IN_JSON, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}
+
+/** What JSON may hold as it is, but a terminal obeys or a reader takes for the end of a line. */
+const UNSAFE_IN_JSON = /[\u007f-\u009f\u2028\u2029]/g
+
+/** The form that Apache calls combined, and everybody reads. */
+function combinedLine({ message, address, status, bytes, timeMs }: Ended): string {
+  const request = `${message.method} ${pathOf(message)} ${protocolOf(message)}`
+  const { referer = '-', 'user-agent': agent = '-' } = message.headers
+  const size = bytes === 0 ? '-' : bytes
+  return `${address ?? '-'} - - [${clfTime(timeMs)}] "${escaped(request)}" ${status} ${size} "${escaped(referer)}" "${escaped(agent)}"`
+}
+
+/** `10/Oct/2030:13:55:36 +0000` */
+function clfTime(timeMs: number): string {
+  const [, day, month, year, time] = new Date(timeMs).toUTCString().split(' ')
+  return `${day}/${month}/${year}:${time} +0000`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[^ !#-[\]-~]/g, (character) => {
+    const code = character.charCodeAt(0)
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : '?'
+  })
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
+}
+
+function protocolOf({ httpVersion, httpVersionMajor }: IncomingMessage): string {
+  return `HTTP/${httpVersionMajor === 2 ? '2' : httpVersion}`
+}

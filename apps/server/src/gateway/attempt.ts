@@ -1,7 +1,17 @@
-import type { Dispatcher } from 'undici'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type Dispatcher, errors } from 'undici'
 import type { Exchange } from './exchange.js'
-import { addTrailers, filtered, headToSend, type RawHeaders, writeHead } from './response-headers.js'
+import {
+  addTrailers,
+  filtered,
+  type HeadToSend,
+  headToSend,
+  type RawHeaders,
+  writeHead,
+} from './response-headers.js'
 import type { Upstream } from './upstreams.js'
+import { agreesToWebSocket, rawHead, tunnel } from './web-socket.js'
 
 /** What becomes of an attempt that has brought no answer. */
 export interface Outcome {
@@ -28,12 +38,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private missing = -1
   private last: Buffer | undefined
   private isDrainAwaited = false
+  private inLine: NodeJS.Timeout | undefined
 
   constructor(exchange: Exchange, upstream: Upstream, outcome: Outcome) {
     this.exchange = exchange
     this.upstream = upstream
     this.outcome = outcome
     upstream.inFlight++
+    if (upstream.inFlight > upstream.maxConnections) this.waitInLine()
   }
 
   /** Nobody wants the answer any more. */
@@ -47,11 +59,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.isOver) return void abort()
     this.abort = abort
     this.isSent = true
+    clearTimeout(this.inLine)
   }
 
   onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
     const { exchange } = this
-    const { response, limits, inForce, request } = exchange
+    const { response } = exchange
     if (this.isOver) return true
     if (status < 200) {
       this.inform(status, raw)
@@ -62,18 +75,35 @@ export class Attempt implements Dispatcher.DispatchHandler {
       this.outcome.again(exchange, this)
       return true
     }
-    let head = headToSend(status, raw, limits)
-    const { responseFilters } = inForce.route
-    if (responseFilters.length > 0) head = filtered(head, responseFilters, request)
+    const head = this.headOf(status, raw)
     this.missing = head.length
     writeHead(response, head)
     this.resume = resume
     return true
   }
 
+  onUpgrade(status: number, raw: Buffer[] | string[] | null, upstreamSocket: Duplex): void {
+    const { response, upgrade, becameTunnel } = this.exchange
+    if (this.isOver || upgrade === undefined || !agreesToWebSocket(raw as Buffer[])) {
+      upstreamSocket.on('error', () => {}).destroy()
+      this.onError(new errors.SocketError('bad upgrade'))
+      return
+    }
+    const socket = upgrade.socket as Socket
+    // Before the connection is let go of: it may be that this cannot be said.
+    const head = rawHead(this.headOf(status, raw as Buffer[]))
+    this.end()
+    becameTunnel()
+    response.detachSocket(socket)
+    socket.write(head, 'latin1')
+    if (upgrade.head.length > 0) upstreamSocket.write(upgrade.head)
+    tunnel(socket, upstreamSocket as Socket)
+  }
+
   onData(chunk: Buffer): boolean {
     const { response } = this.exchange
     if (this.isOver || response.destroyed) return true
+    this.exchange.bytes += chunk.length
     if (this.missing >= 0) {
       this.missing -= chunk.length
       // The end is next, and both go out together.
@@ -107,10 +137,24 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   private resume: () => void = () => {}
 
+  /** All connections are taken, and undici lets requests wait for one without end. */
+  private waitInLine(): void {
+    const { headersMs } = this.exchange.inForce.route.timeouts
+    this.inLine = setTimeout(() => this.onError(new errors.ConnectTimeoutError('no connection')), headersMs)
+  }
+
   private end(): void {
     if (this.isOver) return
     this.isOver = true
     this.upstream.inFlight--
+    clearTimeout(this.inLine)
+  }
+
+  private headOf(status: number, raw: RawHeaders): HeadToSend {
+    const { limits, inForce, request } = this.exchange
+    const { responseFilters } = inForce.route
+    const head = headToSend(status, raw, limits)
+    return responseFilters.length === 0 ? head : filtered(head, responseFilters, request)
   }
 
   /** Passes on what comes before an answer, if the client can read it. */

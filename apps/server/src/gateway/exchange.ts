@@ -5,6 +5,7 @@ import type { RouteInForce } from './in-force.js'
 import type { RequestFactsOf } from './request-facts.js'
 import type { Flat } from './request-headers.js'
 import type { Upstream } from './upstreams.js'
+import type { Upgrade } from './web-socket.js'
 
 /** A request that is being sent on, and its answer. */
 export interface Exchange {
@@ -18,6 +19,8 @@ export interface Exchange {
   readonly target: string
   readonly headers: Flat
   readonly body: Readable | undefined
+  /** Wants to go on as a WebSocket. */
+  readonly upgrade: Upgrade | undefined
   /** What is under way. */
   attempt: Attempt | undefined
   /** How often it was sent again. */
@@ -28,4 +31,8 @@ export interface Exchange {
   failedAt: Upstream | undefined
   /** The client has gone: nobody is there to be answered. */
   isGone: boolean
+  /** How much of the answer's body was sent. */
+  bytes: number
+  /** It is a WebSocket now, and as a request it has ended. */
+  becameTunnel(): void
 }

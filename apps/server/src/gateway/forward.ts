@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici'
 import { ApiError } from '../api/api-error.js'
 import { Attempt, type Outcome } from './attempt.js'
 import { putAside } from './balancer.js'
@@ -5,25 +6,28 @@ import type { Exchange } from './exchange.js'
 import { type Failure, failureOf, OVERLOAD } from './failure.js'
 import { answerProblem } from './problem.js'
 import { MAX_IN_FLIGHT } from './upstreams.js'
+import { connectionFor } from './web-socket.js'
 
 /** Sends a request to one of its upstreams, and to another if that fails and it may. */
 export function forward(exchange: Exchange): void {
-  const { inForce, request, target, headers, body } = exchange
+  const { inForce, request, target, headers, body, upgrade } = exchange
   const { timeouts } = inForce.route
   const upstream = inForce.balancer.next(Date.now(), exchange.failedAt)
   if (upstream === undefined || upstream.inFlight >= MAX_IN_FLIGHT) return void giveUp(exchange, OVERLOAD)
   const attempt = new Attempt(exchange, upstream, outcome)
   exchange.attempt = attempt
-  upstream.pool.dispatch(
+  const dispatcher = upgrade === undefined ? upstream.pool : connectionFor(upstream, timeouts.connectMs)
+  dispatcher.dispatch(
     {
       path: target,
       method: request.method as 'GET',
       headers: headers as string[],
       body: body ?? null,
+      upgrade: upgrade === undefined ? null : 'websocket',
       headersTimeout: timeouts.headersMs,
       bodyTimeout: timeouts.bodyMs,
       servername: upstream.serverName,
-    } as Parameters<typeof upstream.pool.dispatch>[0],
+    } as Dispatcher.DispatchOptions,
     attempt,
   )
 }
@@ -33,7 +37,7 @@ const outcome: Outcome = {
     if (exchange.isGone) return
     // The client's doing: a body that is too large or too slow.
     if (error instanceof ApiError) {
-      answerProblem(exchange.response, error.status, error.message, exchange.limits)
+      exchange.bytes = answerProblem(exchange.response, error.status, error.message, exchange.limits)
       return
     }
     const failure = failureOf(error, isSent)
@@ -72,7 +76,7 @@ function retry(exchange: Exchange): void {
   }, waitMs)
 }
 
-function giveUp({ inForce, response, limits }: Exchange, { kind, status, message }: Failure): void {
-  inForce.meter.failures[kind]++
-  answerProblem(response, status, message, limits)
+function giveUp(exchange: Exchange, { kind, status, message }: Failure): void {
+  exchange.inForce.meter.failures[kind]++
+  exchange.bytes += answerProblem(exchange.response, status, message, exchange.limits)
 }

@@ -6,21 +6,27 @@ import type { Registry } from 'prom-client'
 import { requestIds } from '../api/request-id.js'
 import type { Config } from '../config/config.js'
 import { drain } from '../http/drain.js'
+import { urlOf } from '../http/url.js'
+import { type AccessLogForm, createAccessLog } from './access-log.js'
 import { type Handling, handle } from './handle.js'
 import { createHealthChecks } from './health-checks.js'
 import { putInForce, type Routing } from './in-force.js'
 import { createGatewayMeters } from './meters.js'
-import { createGatewayServer, type ServerOptions } from './server.js'
+import { createGatewayServer, type Tls } from './server.js'
 import { createUpstreams, type Upstream } from './upstreams.js'
 
 export interface GatewayOptions {
   readonly host: string
   /** 0 takes any free one. */
   readonly port: number
-  readonly tls?: ServerOptions['tls']
+  readonly tls?: Tls | undefined
   readonly limits: Config['limits']
+  /** To one upstream. Default: 1024. */
+  readonly maxConnections?: number
   /** For how long nothing may come of a body. Default: a minute. */
   readonly bodyIdleMs?: number
+  /** A line for each request. Default: none. */
+  readonly accessLog?: { readonly form: AccessLogForm; readonly write: (line: string) => void } | undefined
   readonly routing: Routing
   readonly log: Logger
   readonly registry: Registry
@@ -37,19 +43,20 @@ export interface Gateway {
   close(): Promise<void>
 }
 
+const MAX_CONNECTIONS = 1024
 const BODY_IDLE_MS = 60_000
 
 /** A gateway that listens. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, port, tls, limits, log, registry } = options
-  const upstreams = createUpstreams()
+  const { host, port, tls, limits, log, registry, accessLog } = options
+  const upstreams = createUpstreams(options.maxConnections ?? MAX_CONNECTIONS)
   const checks = createHealthChecks(log)
   const meters = createGatewayMeters(registry)
   const handling: Handling = {
     routing: putInForce(options.routing, meters, upstreams, checks),
     idOf: requestIds() as (message: IncomingMessage) => string,
     bodyIdleMs: options.bodyIdleMs ?? BODY_IDLE_MS,
-    accessLog: undefined,
+    accessLog: accessLog && createAccessLog(accessLog.form, accessLog.write),
     onError: (error) => log.error({ err: error }, 'A request at the gateway failed'),
     isStopping: false,
   }
@@ -83,10 +90,4 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await upstreams.destroy()
     },
   }
-}
-
-/** Where it can be asked from this machine: an address for all is none to ask at. */
-export function urlOf({ address, port }: AddressInfo, protocol: 'http' | 'https'): string {
-  const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
-  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

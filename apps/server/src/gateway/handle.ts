@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { canonicalPath } from '@tidegate/http'
+import { canonicalPath, formatAddress } from '@tidegate/http'
 import { problemOf } from '../http/strict.js'
-import type { AccessLog } from './access-log.js'
+import type { AccessLog, Ended } from './access-log.js'
 import { discardBody } from './discard-body.js'
 import type { Exchange } from './exchange.js'
 import { forward } from './forward.js'
@@ -11,8 +11,8 @@ import { answer, answerProblem } from './problem.js'
 import { bodyOf, hasBody, tooLarge } from './request-body.js'
 import { RequestFactsOf } from './request-facts.js'
 import { flatOf, forwardOf, headersToSend } from './request-headers.js'
-import type { Ruling } from './route.js'
-import { isWebSocket, openTunnel, type Upgrade } from './web-socket.js'
+import { NoCanonicalPath, type Ruling } from './route.js'
+import { isWebSocket, type Upgrade } from './web-socket.js'
 
 /** What every request needs to know. */
 export interface Handling {
@@ -39,9 +39,17 @@ export function handle(
   const life: Life = {
     message,
     response,
+    id: handling.idOf(message),
+    request: undefined,
     inForce: undefined,
     exchange: undefined,
-    id: handling.idOf(message),
+    bytes: 0,
+    ended(status) {
+      const seconds = (performance.now() - startMs) / 1000
+      countRequest((life.inForce ?? routing).meter, status, seconds)
+      handling.accessLog?.(endedOf(life, status, seconds))
+      routing.leave()
+    },
   }
   routing.enter()
   response.once('close', () => {
@@ -49,10 +57,7 @@ export function handle(
       life.exchange.isGone = true
       life.exchange.attempt?.cancel()
     }
-    const seconds = (performance.now() - startMs) / 1000
-    countRequest((life.inForce ?? routing).meter, response.headersSent ? response.statusCode : 0, seconds)
-    handling.accessLog?.(message, response, { ...life, route: life.inForce?.route.id, seconds })
-    routing.leave()
+    life.ended(response.headersSent ? response.statusCode : 0)
   })
   if (handling.isStopping && message.httpVersionMajor === 1) response.shouldKeepAlive = false
 
@@ -62,11 +67,11 @@ export function handle(
     return void refuse(life, 400, problem)
   }
   const target = canonicalPath(message.url ?? '')
-  if (target === undefined)
-    return void refuse(life, 400, 'The path has no canonical form; write it without odd escapes.')
+  if (target === undefined) return void refuse(life, 400, NO_CANONICAL_FORM)
   if (message.method === 'TRACE') return void refuse(life, 405, 'TRACE is not passed on.')
   const peer = routing.peerOf(message.socket)
   const request = new RequestFactsOf(message, target, peer, routing.proxies, Date.now())
+  life.request = request
   const inForce = routing.find(request)
   if (inForce === undefined) return void refuse(life, 404, 'No route is for this.')
   life.inForce = inForce
@@ -79,21 +84,26 @@ export function handle(
       return void refuseAs(life, status, { ...headers, 'content-type': contentType }, body)
     }
     const go = () => pass(handling, life, request, inForce, ruling, upgrade)
-    if (holdMs > 0) hold(holdMs, response, go)
+    if (holdMs > 0) hold(holdMs, response, () => orFail(go))
     else go()
   }
   const failed = (error: unknown) => {
     handling.onError(error)
     refuse(life, 500, 'Something is wrong with the gateway; its log says what.')
   }
-  const { limit } = inForce.route
-  try {
+  const orFail = (go: () => void) => {
+    try {
+      go()
+    } catch (error) {
+      failed(error)
+    }
+  }
+  orFail(() => {
+    const { limit } = inForce.route
     const ruling = limit === undefined ? UNLIMITED : limit(request)
     if (ruling instanceof Promise) ruling.then(ruled).catch(failed)
     else ruled(ruling)
-  } catch (error) {
-    failed(error)
-  }
+  })
 }
 
 /** What is known of a request while it lives. */
@@ -101,10 +111,33 @@ interface Life {
   readonly message: IncomingMessage
   readonly response: ServerResponse
   readonly id: string
+  request: RequestFactsOf | undefined
   inForce: RouteInForce | undefined
   exchange: Exchange | undefined
+  /** Of an answer in our own words. */
+  bytes: number
+  ended(status: number): void
 }
 
+function endedOf(
+  { message, id, request, inForce, exchange, bytes }: Life,
+  status: number,
+  seconds: number,
+): Ended {
+  const address = request?.address
+  return {
+    message,
+    id,
+    route: inForce?.route.id,
+    address: address === undefined ? undefined : formatAddress(address),
+    status,
+    bytes: bytes + (exchange?.bytes ?? 0),
+    timeMs: request?.timeMs ?? Date.now(),
+    seconds,
+  }
+}
+
+const NO_CANONICAL_FORM = 'The path has no canonical form; write it without odd escapes.'
 const UNLIMITED: Ruling = { refusal: undefined, headers: {}, holdMs: 0 }
 
 /** What the limits have let through. */
@@ -130,7 +163,12 @@ function pass(
   let { path, query } = request
   if (route.requestFilters.length > 0) {
     const toSend = forwardOf(request, headers)
-    for (const filter of route.requestFilters) filter(toSend)
+    try {
+      for (const filter of route.requestFilters) filter(toSend)
+    } catch (error) {
+      if (!(error instanceof NoCanonicalPath)) throw error
+      return void refuse(life, 400, NO_CANONICAL_FORM, limits)
+    }
     headers = flatOf(toSend)
     path = toSend.path
     query = toSend.query
@@ -138,7 +176,9 @@ function pass(
   const target = query === '' ? path : `${path}?${query}`
   if (upgrade !== undefined && isWebSocket(message)) {
     if (!route.webSocket) return void refuse(life, 403, 'This route does not let WebSockets through.', limits)
-    return void openTunnel({ message, response, inForce, headers, target, limits, upgrade })
+  } else if (upgrade !== undefined && withBody) {
+    // Node has not read it, and where it ends we do not know.
+    return void refuse(life, 400, 'A request with a body cannot become something else.', limits)
   }
   if (withBody && length !== undefined) headers.push('content-length', length)
   const body = withBody
@@ -153,11 +193,14 @@ function pass(
     target,
     headers,
     body,
+    upgrade: upgrade !== undefined && isWebSocket(message) ? upgrade : undefined,
     attempt: undefined,
     retries: 0,
     detours: 0,
     failedAt: undefined,
     isGone: false,
+    bytes: 0,
+    becameTunnel: () => life.ended(101),
   }
   forward(life.exchange)
 }
@@ -179,12 +222,12 @@ function refuse(
   headers?: Readonly<Record<string, string>>,
 ): void {
   discardBody(life.message, life.response)
-  answerProblem(life.response, status, message, { ...headers, 'x-request-id': life.id })
+  life.bytes = answerProblem(life.response, status, message, { ...headers, 'x-request-id': life.id })
 }
 
 function refuseAs(life: Life, status: number, headers: Readonly<Record<string, string>>, body: string): void {
   discardBody(life.message, life.response)
-  answer(life.response, status, { ...headers, 'x-request-id': life.id }, body)
+  life.bytes = answer(life.response, status, { ...headers, 'x-request-id': life.id }, body)
 }
 
 function problemOfHttp2({ headers, url = '' }: IncomingMessage): string | undefined {

@@ -8,32 +8,34 @@ export function answerProblem(
   status: number,
   message: string,
   headers: Readonly<Record<string, string>> = {},
-): void {
+): number {
   const { req: request } = response
   const error = new ApiError(status, message)
   const isProblem = prefersProblem(request.headers.accept)
   const body = JSON.stringify(isProblem ? problemBody(error, pathOf(request)) : errorBody(error))
   const contentType = isProblem ? 'application/problem+json' : 'application/json; charset=utf-8'
-  answer(response, status, { ...headers, 'content-type': contentType }, body)
+  return answer(response, status, { ...headers, 'content-type': contentType }, body)
 }
 
-/** Answers by ourselves. If the upstream's answer has been begun, all that can be done is to break it off. */
+/** Answers by ourselves, and says how long the body is. If the upstream's answer has been begun, all that can be done is to break it off. */
 export function answer(
   response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string>>,
   body: string,
-): void {
+): number {
   if (response.headersSent || response.destroyed) {
     response.destroy()
-    return
+    return 0
   }
+  const bytes = Buffer.byteLength(body)
   response.writeHead(status, {
     ...headers,
-    'content-length': Buffer.byteLength(body),
+    'content-length': bytes,
     'cache-control': 'no-store',
   })
   response.end(body)
+  return bytes
 }
 
 /** What was asked for, without the query: that may hold anything. */

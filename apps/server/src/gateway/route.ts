@@ -43,7 +43,7 @@ export interface Ruling {
   readonly refusal:
     | { readonly status: number; readonly contentType: string; readonly body: string }
     | undefined
-  /** For the answer, whoever gives it. */
+  /** For the answer, whoever gives it. Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** How long to hold the request first, so that requests leave at the leak rate. */
   readonly holdMs: number

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { createSecureServer, type Http2SecureServer } from 'node:http2'
+import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Config } from '../config/config.js'
@@ -14,8 +15,16 @@ const MAX_STREAMS = 128
 
 export interface ServerOptions {
   readonly limits: Config['limits']
-  /** In PEM. With it, clients that can may use HTTP/2. Default: none, and plain HTTP. */
-  readonly tls?: { readonly key: string; readonly cert: string } | undefined
+  /** Undefined: plain HTTP. */
+  readonly tls: Tls | undefined
+}
+
+export interface Tls {
+  /** Both in PEM. */
+  readonly key: string
+  readonly cert: string
+  /** Whether clients that can may use HTTP/2. */
+  readonly http2: boolean
 }
 
 type Listener = (message: IncomingMessage, response: ServerResponse, upgrade?: Upgrade) => void
@@ -30,7 +39,12 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
   }
-  const server = tls === undefined ? createServer(http1) : createTlsServer(tls, limits, http1)
+  const server =
+    tls === undefined
+      ? createServer(http1)
+      : tls.http2
+        ? createHttp2Server(tls, limits, http1)
+        : createHttpsServer({ ...http1, key: tls.key, cert: tls.cert })
   server.on('request', (message, response) => listener(message, response))
   // The go-ahead is given when the upstream wants the body: see request-body.ts.
   server.on('checkContinue', (message, response) => listener(message, response))
@@ -49,14 +63,11 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
   return server
 }
 
-function createTlsServer(
-  tls: NonNullable<ServerOptions['tls']>,
-  limits: Config['limits'],
-  http1: object,
-): Server {
+function createHttp2Server({ key, cert }: Tls, limits: Config['limits'], http1: object): Server {
   const server = createSecureServer({
-    ...tls,
     ...http1,
+    key,
+    cert,
     allowHTTP1: true,
     settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: limits.maxHeaderBytes },
   })

@@ -8,6 +8,7 @@ export interface Upstream {
   /** What a certificate must be for; undefined without TLS, or if an address is connected to. */
   readonly serverName: string | undefined
   readonly pool: Pool
+  readonly maxConnections: number
   /** Requests that are on their way to it, or being answered. */
   inFlight: number
   /** Until when it is left alone, because it could not be reached. */
@@ -19,7 +20,7 @@ export interface UpstreamOptions {
   readonly connectMs: number
 }
 
-/** More at once for one upstream would only wait there: whoever comes then is told so. */
+/** More at once for one upstream would only wait: whoever comes then is told so. */
 export const MAX_IN_FLIGHT = 10_000
 
 /** The upstreams of all routes: routes that name the same one share its connections. */
@@ -32,7 +33,8 @@ export interface Upstreams {
   destroy(): Promise<void>
 }
 
-export function createUpstreams(): Upstreams {
+/** `maxConnections` is for each of them. */
+export function createUpstreams(maxConnections: number): Upstreams {
   const held = new Map<string, { upstream: Upstream; holders: number }>()
   const closing = new Set<Promise<unknown>>()
   return {
@@ -40,7 +42,7 @@ export function createUpstreams(): Upstreams {
       const key = keyOf(options)
       let entry = held.get(key)
       if (entry === undefined) {
-        entry = { upstream: createUpstream(options), holders: 0 }
+        entry = { upstream: createUpstream(options, maxConnections), holders: 0 }
         held.set(key, entry)
       }
       entry.holders++
@@ -70,7 +72,7 @@ function keyOf({ uri, connectMs }: UpstreamOptions): string {
   return `${new URL(uri).origin} ${connectMs}`
 }
 
-function createUpstream({ uri, connectMs }: UpstreamOptions): Upstream {
+function createUpstream({ uri, connectMs }: UpstreamOptions, maxConnections: number): Upstream {
   const { origin, protocol, hostname } = new URL(uri)
   const isName = !/^[\d.]+$|^\[/.test(hostname)
   return {
@@ -78,7 +80,13 @@ function createUpstream({ uri, connectMs }: UpstreamOptions): Upstream {
     origin,
     // Never by what the client writes in Host.
     serverName: protocol === 'https:' && isName ? hostname : undefined,
-    pool: new Pool(origin, { connect: { timeout: connectMs }, pipelining: 1, allowH2: false }),
+    pool: new Pool(origin, {
+      connections: maxConnections,
+      connect: { timeout: connectMs },
+      pipelining: 1,
+      allowH2: false,
+    }),
+    maxConnections,
     inFlight: 0,
     asideUntilMs: 0,
   }

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { RouteInForce } from './in-force.js'
-import { answerProblem } from './problem.js'
-import type { Flat } from './request-headers.js'
+import { Client } from 'undici'
+import type { HeadToSend, RawHeaders } from './response-headers.js'
+import type { Upstream } from './upstreams.js'
 
 /** A connection that wants to go on as something else, and what has come on it already. */
 export interface Upgrade {
@@ -10,20 +11,55 @@ export interface Upgrade {
   readonly head: Buffer
 }
 
-export interface Opening {
-  readonly message: IncomingMessage
-  readonly response: ServerResponse
-  readonly inForce: RouteInForce
-  readonly headers: Flat
-  readonly target: string
-  readonly limits: Readonly<Record<string, string>>
-  readonly upgrade: Upgrade
-}
-
 export function isWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.trim().toLowerCase() === 'websocket'
 }
 
-export function openTunnel({ response }: Opening): void {
-  answerProblem(response, 501, 'Not yet.')
+/** What an upstream must say, besides 101: it might agree to something that nobody has asked for. */
+export function agreesToWebSocket(raw: RawHeaders): boolean {
+  for (let i = 0; i < raw.length; i += 2) {
+    if (raw[i]!.toString('latin1').toLowerCase() !== 'upgrade') continue
+    return raw[i + 1]!.toString('latin1').trim().toLowerCase() === 'websocket'
+  }
+  return false
+}
+
+/** A connection of its own: it will never be one for requests again, and each of its directions may end by itself. */
+export function connectionFor({ origin }: Upstream, connectMs: number): Client {
+  return new Client(origin, { connect: { timeout: connectMs, allowHalfOpen: true }, pipelining: 1 })
+}
+
+/** The head of an answer on a bare connection. */
+export function rawHead({ status, flat }: HeadToSend): string {
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
+  for (let i = 0; i < flat.length; i += 2) {
+    // A filter may have set them.
+    validateHeaderName(flat[i]!)
+    validateHeaderValue(flat[i]!, flat[i + 1]!)
+    head += `${flat[i]}: ${flat[i + 1]}\r\n`
+  }
+  return `${head}\r\n`
+}
+
+const KEEP_ALIVE_MS = 60_000
+
+/**
+ * Passes on whatever comes, both ways, no faster than the other side reads it. If one side has said all it has to say, the
+ * other may go on; if one is lost, so is the other.
+ */
+export function tunnel(one: Socket, other: Socket): void {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    from.setNoDelay(true)
+    from.setKeepAlive(true, KEEP_ALIVE_MS)
+    from.on('error', () => from.destroy())
+    from.on('close', () => {
+      // What it has said last may still be on its way.
+      if (from.readableEnded) to.destroySoon()
+      else to.destroy()
+    })
+    from.pipe(to)
+  }
 }

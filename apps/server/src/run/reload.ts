@@ -4,6 +4,7 @@ import type { Loaded } from '../config/load.js'
 import { describeMistakes } from '../config/mistakes.js'
 import { inForceOf } from '../in-force.js'
 import type { Service } from '../service.js'
+import { reloadGateway } from './gateway.js'
 
 /** What is read once, at the start. */
 const NEEDS_RESTART = ['host', 'port', 'store', 'limits'] as const satisfies (keyof Config)[]
@@ -39,17 +40,10 @@ export function reload(service: Service, load: () => Loaded, file: string | unde
   const changed: string[] = NEEDS_RESTART.filter(
     (name) => JSON.stringify(config[name]) !== JSON.stringify(before[name]),
   )
-  if (atStart(config.gateway) !== atStart(before.gateway)) changed.push('gateway')
+  if (!reloadGateway(service, before)) changed.push('gateway')
   if (changed.length > 0) {
     log.warn(
       `Restart the service for what has changed of ${changed.join(', ')}: it is read at the start only`,
     )
   }
-}
-
-/** What of the gateway is read at the start only. */
-function atStart(gateway: Config['gateway']): string | undefined {
-  if (gateway === undefined) return undefined
-  const { listen, maxConnections, accessLog } = gateway
-  return JSON.stringify([listen, maxConnections, accessLog])
 }

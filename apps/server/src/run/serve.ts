@@ -6,10 +6,12 @@ import { composeStore } from '../compose.js'
 import type { Config } from '../config/config.js'
 import type { StoreConfig } from '../config/store.js'
 import { watchHealth } from '../health.js'
+import { urlOf } from '../http/url.js'
 import { inForceOf } from '../in-force.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
 import type { Service } from '../service.js'
 import { version } from '../version.js'
+import { startGatewayOf } from './gateway.js'
 import { stopServing } from './stop.js'
 
 /** A service that listens. */
@@ -39,12 +41,14 @@ export async function serve({ config, log, exposition }: ServeOptions): Promise<
     exposition: exposition?.(metrics) ?? (() => metrics.registry.metrics()),
     log,
     version: version(),
+    gateway: undefined,
     isStopping: false,
   }
   const app = await createApp(service)
   const close = () => stopServing(app, service)
   try {
     await app.listen({ host: config.host, port: config.port })
+    service.gateway = await startGatewayOf(service)
   } catch (error) {
     await app.close()
     await store.close()
@@ -76,10 +80,4 @@ function note(event: FailureEvent, metrics: Metrics, log: Logger): void {
       metrics.countStoreError()
       break
   }
-}
-
-/** Where it can be asked from this machine: an address for all is none to ask at. */
-function urlOf({ address, port }: AddressInfo): string {
-  const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
