@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net'
 import { defineProxies, type ProxiesOptions } from '@tidegate/http'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -118,4 +118,41 @@ export async function until(
     if (Date.now() > end) throw new Error(`In ${ms} ms it did not come true that ${what}.`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
+}
+
+/** An upstream of bare sockets: it answers each request with these very bytes, and keeps what it has received. */
+export async function rawUpstream(
+  answer: string | Buffer | ((socket: Socket, received: string) => void),
+): Promise<TestUpstream & { readonly received: string[] }> {
+  const received: string[] = []
+  const upstream = await listening(
+    createNetServer((socket) => {
+      let text = ''
+      socket.on('data', (data) => {
+        text += data.toString('latin1')
+        if (!isWholeRequest(text)) return
+        received.push(text)
+        const request = text
+        text = ''
+        if (typeof answer === 'function') answer(socket, request)
+        else socket.write(answer)
+      })
+    }),
+  )
+  return { ...upstream, received }
+}
+
+function isWholeRequest(text: string): boolean {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return false
+  if (/\r\ntransfer-encoding: chunked/i.test(text)) return text.endsWith('\r\n0\r\n\r\n')
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0)
+  return text.length >= end + 4 + length
+}
+
+/** A port that nobody listens at. */
+export async function deadUrl(): Promise<string> {
+  const { url, close } = await listening(createNetServer())
+  await close()
+  return url
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isHttp2 } from './http2.js'
 
 /** What is known of a request once it has ended. */
 export interface Ended {
@@ -77,6 +78,6 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return end < 0 ? url : url.slice(0, end)
 }
 
-function protocolOf({ httpVersion, httpVersionMajor }: IncomingMessage): string {
-  return `HTTP/${httpVersionMajor === 2 ? '2' : httpVersion}`
+function protocolOf(message: IncomingMessage): string {
+  return `HTTP/${isHttp2(message) ? '2' : message.httpVersion}`
 }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import type { Exchange } from './exchange.js'
+import { isHttp2 } from './http2.js'
 import {
   addTrailers,
   filtered,
@@ -160,8 +161,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** Passes on what comes before an answer, if the client can read it. */
   private inform(status: number, raw: RawHeaders): void {
     const { response, message } = this.exchange
-    if (message.httpVersionMajor === 1 && message.httpVersionMinor === 0) return
-    if (status === 102) response.writeProcessing()
+    if (!isHttp2(message) && message.httpVersionMinor === 0) return
+    if (status === 102 && !isHttp2(message)) response.writeProcessing()
     if (status !== 103) return
     const link: string[] = []
     for (let i = 0; i < raw.length; i += 2) {

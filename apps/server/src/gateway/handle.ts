@@ -5,6 +5,7 @@ import type { AccessLog, Ended } from './access-log.js'
 import { discardBody } from './discard-body.js'
 import type { Exchange } from './exchange.js'
 import { forward } from './forward.js'
+import { isHttp2, problemOfHttp2 } from './http2.js'
 import type { RouteInForce, RoutingInForce } from './in-force.js'
 import { countRequest } from './meters.js'
 import { answer, answerProblem } from './problem.js'
@@ -34,6 +35,11 @@ export function handle(
   response: ServerResponse,
   upgrade?: Upgrade,
 ): void {
+  // It came before the one before it was answered. Done at once, a POST might overtake another.
+  if (response.socket === null) {
+    response.once('socket', () => handle(handling, message, response, upgrade))
+    return
+  }
   const { routing } = handling
   const startMs = performance.now()
   const life: Life = {
@@ -59,9 +65,9 @@ export function handle(
     }
     life.ended(response.headersSent ? response.statusCode : 0)
   })
-  if (handling.isStopping && message.httpVersionMajor === 1) response.shouldKeepAlive = false
+  if (handling.isStopping) response.shouldKeepAlive = false
 
-  const problem = message.httpVersionMajor === 1 ? problemOf(message) : problemOfHttp2(message)
+  const problem = isHttp2(message) ? problemOfHttp2(message) : problemOf(message)
   if (problem !== undefined) {
     response.shouldKeepAlive = false
     return void refuse(life, 400, problem)
@@ -228,16 +234,4 @@ function refuse(
 function refuseAs(life: Life, status: number, headers: Readonly<Record<string, string>>, body: string): void {
   discardBody(life.message, life.response)
   life.bytes = answer(life.response, status, { ...headers, 'x-request-id': life.id }, body)
-}
-
-function problemOfHttp2({ headers, url = '' }: IncomingMessage): string | undefined {
-  const authority = headers[':authority']
-  if (headers.host !== undefined && authority !== undefined && headers.host !== authority) {
-    return 'Host must be what :authority is, if anything.'
-  }
-  // Elsewhere it is `host`.
-  if (typeof authority === 'string') headers.host ??= authority
-  if (headers.host === undefined) return 'There must be an :authority.'
-  if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
-  return /[^\u0021-\u00ff]/.test(url) ? 'The path must be of ASCII characters; escape the others.' : undefined
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { ApiError } from '../api/api-error.js'
 import { discardBody } from './discard-body.js'
+import { endedByHeaders, isHttp2 } from './http2.js'
 
 export interface BodyOptions {
   /** Beyond it 413. */
@@ -12,14 +13,9 @@ export interface BodyOptions {
 
 /** Whether a request has a body, also one of unknown length. */
 export function hasBody(message: IncomingMessage): boolean {
-  if (message.httpVersionMajor === 2) return !isEndedByHeaders(message)
+  if (isHttp2(message)) return !endedByHeaders(message)
   const { 'content-length': length, 'transfer-encoding': encoding } = message.headers
   return encoding !== undefined || (length !== undefined && Number(length) > 0)
-}
-
-function isEndedByHeaders(message: IncomingMessage): boolean {
-  const { stream } = message as unknown as { stream?: { endAfterHeaders: boolean } }
-  return stream?.endAfterHeaders === true
 }
 
 /**

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Proxies } from '@tidegate/http'
 import { isAboutClient, pushForwarded } from './forwarded-headers.js'
 import { isHopByHop, takesTrailers } from './hop-by-hop.js'
+import { isHttp2 } from './http2.js'
 import type { RequestFactsOf } from './request-facts.js'
 import type { Forward, Route } from './route.js'
 
@@ -13,12 +14,13 @@ export type Flat = (string | string[])[]
  * what the upstream sees.
  */
 export function headersToSend(
-  { headers, httpVersionMajor, httpVersionMinor }: IncomingMessage,
+  message: IncomingMessage,
   { named, peer }: RequestFactsOf,
   { preserveHost }: Route,
   proxies: Proxies,
   id: string,
 ): Flat {
+  const { headers } = message
   const flat: Flat = []
   for (const name in headers) {
     if (isOurs(name) || isHopByHop(name) || isAboutClient(name) || named?.has(name)) continue
@@ -27,7 +29,11 @@ export function headersToSend(
   if (preserveHost && headers.host !== undefined) flat.push('host', headers.host)
   if (headers.te !== undefined && takesTrailers(String(headers.te))) flat.push('te', 'trailers')
   pushForwarded(flat as string[], proxies, peer, headers)
-  const via = httpVersionMajor === 2 ? '2 tidegate' : httpVersionMinor === 0 ? '1.0 tidegate' : '1.1 tidegate'
+  const via = isHttp2(message)
+    ? '2 tidegate'
+    : message.httpVersionMinor === 0
+      ? '1.0 tidegate'
+      : '1.1 tidegate'
   flat.push('via', headers.via === undefined ? via : `${headers.via}, ${via}`, 'x-request-id', id)
   return flat
 }

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { isHopByHop, namedByConnection } from './hop-by-hop.js'
+import { isHttp2 } from './http2.js'
 import type { GatewayRequest, ResponseFilter, ResponseHead } from './route.js'
 
 /** The headers of an answer, as undici has read them: names and values in turn. */
@@ -86,11 +87,8 @@ export function filtered(
 
 /** Sends a head in the way that is fastest for the protocol. */
 export function writeHead(response: ServerResponse, { status, flat }: HeadToSend): void {
-  if (response.req.httpVersionMajor === 1) {
-    response.writeHead(status, mayHaveTrailers(response, status) ? flat : withoutTrailer(flat))
-  } else {
-    response.writeHead(status, asObject(flat))
-  }
+  if (isHttp2(response.req)) response.writeHead(status, asObject(flat))
+  else response.writeHead(status, mayHaveTrailers(response, status) ? flat : withoutTrailer(flat))
 }
 
 /** Node refuses to announce trailers where it does not send chunks. */

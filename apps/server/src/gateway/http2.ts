@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Whether a request came by HTTP/2. What it says of its version proves nothing: in HTTP/1.1 a client can write any. */
+export function isHttp2(message: IncomingMessage): boolean {
+  return (message as { stream?: unknown }).stream !== undefined
+}
+
+/** Whether its headers were all there is of a request of HTTP/2. */
+export function endedByHeaders(message: IncomingMessage): boolean {
+  const { stream } = message as { stream?: { endAfterHeaders: boolean } }
+  return stream?.endAfterHeaders === true
+}
+
+/** What Node lets through of HTTP/2, and we do not. After it `host` is what it is elsewhere. */
+export function problemOfHttp2({ headers, url = '' }: IncomingMessage): string | undefined {
+  const authority = headers[':authority']
+  if (headers.host !== undefined && authority !== undefined && headers.host !== authority) {
+    return 'Host must be what :authority is, if anything.'
+  }
+  if (typeof authority === 'string') headers.host ??= authority
+  if (headers.host === undefined) return 'There must be an :authority.'
+  if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
+  return /[^\u0021-\u00ff]/.test(url) ? 'The path must be of ASCII characters; escape the others.' : undefined
+}
