@@ -156,3 +156,9 @@ export async function deadUrl(): Promise<string> {
   await close()
   return url
 }
+
+/** The labels and values of a counter, where it is not 0. */
+export async function countsIn({ registry }: TestGateway, name: string): Promise<string[]> {
+  const lines = [...(await registry.metrics()).matchAll(new RegExp(`^${name}\\{(.*)\\} (.*)$`, 'gm'))]
+  return lines.filter(([, , value]) => value !== '0').map(([, labels, value]) => `${labels} ${value}`)
+}

@@ -57,6 +57,7 @@ export function failureOf(error: Error, isSent: boolean): Failure {
       // undici says so of answers that nobody has asked for, such as an upgrade.
       return error.message.startsWith('bad ') ? GARBAGE : LOST
   }
-  if (code.startsWith('HPE_') || code.startsWith('ERR_')) return isSent ? GARBAGE : NOT_REACHED
-  return isSent ? LOST : NOT_REACHED
+  if (!isSent) return NOT_REACHED
+  // undici's parser, and Node where a header cannot be passed on.
+  return error.name === 'HTTPParserError' || code.startsWith('ERR_') ? GARBAGE : LOST
 }

@@ -13,6 +13,7 @@ import { createHealthChecks } from './health-checks.js'
 import { putInForce, type Routing } from './in-force.js'
 import { createGatewayMeters } from './meters.js'
 import { createGatewayServer, type Tls } from './server.js'
+import { closeSessions } from './sessions.js'
 import { createUpstreams, type Upstream } from './upstreams.js'
 
 export interface GatewayOptions {
@@ -85,6 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     async close() {
       if (handling.isStopping) return
       handling.isStopping = true
+      closeSessions(server)
       await drain(server, limits.stopTimeoutMs)
       handling.routing.retire()
       await upstreams.destroy()

@@ -50,6 +50,7 @@ export function handle(
     inForce: undefined,
     exchange: undefined,
     bytes: 0,
+    isOver: false,
     ended(status) {
       const seconds = (performance.now() - startMs) / 1000
       countRequest((life.inForce ?? routing).meter, status, seconds)
@@ -59,7 +60,8 @@ export function handle(
   }
   routing.enter()
   response.once('close', () => {
-    if (life.exchange !== undefined && !response.writableFinished) {
+    life.isOver = true
+    if (life.exchange !== undefined && !response.writableEnded) {
       life.exchange.isGone = true
       life.exchange.attempt?.cancel()
     }
@@ -83,7 +85,7 @@ export function handle(
   life.inForce = inForce
 
   const ruled = (ruling: Ruling) => {
-    if (response.destroyed) return
+    if (life.isOver) return
     const { refusal, headers, holdMs } = ruling
     if (refusal !== undefined) {
       const { status, contentType, body } = refusal
@@ -122,6 +124,8 @@ interface Life {
   exchange: Exchange | undefined
   /** Of an answer in our own words. */
   bytes: number
+  /** Answered, or given up by the client. */
+  isOver: boolean
   ended(status: number): void
 }
 

@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { constants, type ServerHttp2Stream } from 'node:http2'
 
 /** Whether a request came by HTTP/2. What it says of its version proves nothing: in HTTP/1.1 a client can write any. */
 export function isHttp2(message: IncomingMessage): boolean {
@@ -21,4 +22,15 @@ export function problemOfHttp2({ headers, url = '' }: IncomingMessage): string |
   if (headers.host === undefined) return 'There must be an :authority.'
   if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
   return /[^\u0021-\u00ff]/.test(url) ? 'The path must be of ASCII characters; escape the others.' : undefined
+}
+
+/** Ends an answer so that nobody takes it for the whole. */
+export function breakOff(response: ServerResponse): void {
+  // Destroyed, it would end as if that were all.
+  if (isHttp2(response.req)) streamOf(response).close(constants.NGHTTP2_INTERNAL_ERROR)
+  else response.destroy()
+}
+
+function streamOf(response: ServerResponse): ServerHttp2Stream {
+  return (response as unknown as { stream: ServerHttp2Stream }).stream
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { prefersProblem } from '@tidegate/http'
 import { ApiError, errorBody, problemBody } from '../api/api-error.js'
+import { breakOff } from './http2.js'
 
 /** Answers in our own words: as a problem for whoever would rather have one, or else as plain JSON. */
 export function answerProblem(
@@ -25,7 +26,7 @@ export function answer(
   body: string,
 ): number {
   if (response.headersSent || response.destroyed) {
-    response.destroy()
+    breakOff(response)
     return 0
   }
   const bytes = Buffer.byteLength(body)

@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
-import { createSecureServer, type Http2SecureServer } from 'node:http2'
+import { createSecureServer } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Config } from '../config/config.js'
 import { answerBadHttp, lastAnswer } from '../http/bad-http.js'
 import { trackConnections } from '../http/connections.js'
+import { trackSessions } from './sessions.js'
 import type { Upgrade } from './web-socket.js'
 
 /** More than this at once are closed as they come, and those that are there are served. */
@@ -71,18 +72,9 @@ function createHttp2Server({ key, cert }: Tls, limits: Config['limits'], http1: 
     allowHTTP1: true,
     settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: limits.maxHeaderBytes },
   })
-  closeIdleSessions(server, limits)
+  trackSessions(server, Math.max(1000, limits.keepAliveTimeoutMs))
   // It has what we use of the other, if not its type.
   return server as unknown as Server
-}
-
-/** HTTP/2 has no time-out of its own for connections that have nothing to do. */
-function closeIdleSessions(server: Http2SecureServer, { keepAliveTimeoutMs }: Config['limits']): void {
-  server.on('session', (session) => {
-    session.setTimeout(Math.max(1000, keepAliveTimeoutMs), () => {
-      session.close()
-    })
-  })
 }
 
 /** What answers on a connection that Node has handed over. */

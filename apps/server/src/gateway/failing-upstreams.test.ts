@@ -1,0 +1,395 @@
+import { createServer as createNetServer, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  countsIn,
+  deadUrl,
+  gatewayTo,
+  listening,
+  rawUpstream,
+  type TestGateway,
+  type TestUpstream,
+  until,
+  upstreamOf,
+} from '../../test/gateway.js'
+import { sendRaw, statusOf } from '../../test/raw-http.js'
+import type { Route } from './route.js'
+import type { Upstream } from './upstreams.js'
+
+let gateway: TestGateway | undefined
+const upstreams: TestUpstream[] = []
+
+afterEach(async () => {
+  await gateway?.close()
+  for (const upstream of upstreams.splice(0)) await upstream.close()
+})
+
+function used<Upstream extends TestUpstream>(upstream: Upstream): Upstream {
+  upstreams.push(upstream)
+  return upstream
+}
+
+const TIMEOUTS = { connectMs: 300, headersMs: 300, bodyMs: 300 }
+
+/** Nothing is on its way any more, and nothing is kept for it. */
+async function expectNoLeak({ upstreams }: TestGateway): Promise<void> {
+  const isIdle = ({ inFlight, pool: { stats } }: Upstream) =>
+    inFlight === 0 && stats.running === 0 && stats.pending === 0
+  await until(() => [...upstreams()].every(isIdle), 'nothing is in flight')
+}
+
+describe('an upstream', () => {
+  it.each<[string, (socket: Socket) => void, number, string]>([
+    ['closes without an answer', (socket) => socket.end(), 502, 'lost'],
+    ['resets the connection', (socket) => socket.resetAndDestroy(), 502, 'lost'],
+    ['closes in the middle of its headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nx-a'), 502, 'lost'],
+    ['answers garbage', (socket) => socket.write('hello\r\n\r\n'), 502, 'garbage'],
+    ['answers HTTP/0.9', (socket) => socket.end('<html>'), 502, 'garbage'],
+    ['says nothing', () => {}, 504, 'timeout'],
+    [
+      'begins its headers and says no more',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nx-a: 1'),
+      504,
+      'timeout',
+    ],
+    [
+      'answers a length and chunks',
+      (socket) =>
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'),
+      502,
+      'garbage',
+    ],
+    [
+      'answers two lengths',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nabc'),
+      502,
+      'garbage',
+    ],
+    [
+      'answers a header with NUL',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nx-a: a\0b\r\ncontent-length: 0\r\n\r\n'),
+      502,
+      'garbage',
+    ],
+    [
+      'answers a header with a bare CR',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nx-a: a\rb: c\r\ncontent-length: 0\r\n\r\n'),
+      502,
+      'garbage',
+    ],
+    [
+      'answers a name with a space',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nx a: b\r\ncontent-length: 0\r\n\r\n'),
+      502,
+      'garbage',
+    ],
+    [
+      'answers headers without end',
+      (socket) => socket.write(`HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(100_000)}\r\n\r\n`),
+      502,
+      'garbage',
+    ],
+    [
+      'answers an upgrade that nobody has asked for',
+      (socket) =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: evil\r\n\r\n'),
+      502,
+      'garbage',
+    ],
+    [
+      'answers a status that is none',
+      (socket) => socket.write('HTTP/1.1 99 Odd\r\ncontent-length: 0\r\n\r\n'),
+      502,
+      'garbage',
+    ],
+  ])('that %s', async (_what, act, status, kind) => {
+    const bad = used(await rawUpstream((socket) => act(socket)))
+    gateway = await gatewayTo({ id: 'bad', upstreams: [bad.url], timeouts: TIMEOUTS })
+    const response = await fetch(`${gateway.url}/bad`, { headers: { accept: 'application/problem+json' } })
+    expect(response.status).toBe(status)
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(await response.json()).toMatchObject({ status, type: 'about:blank', instance: '/bad' })
+    expect(await countsIn(gateway, 'gateway_upstream_errors_total')).toStrictEqual([
+      `route="bad",kind="${kind}" 1`,
+    ])
+    await expectNoLeak(gateway)
+    await until(() => bad.sockets.size === 0, 'no connection to it is kept')
+  })
+
+  it('that nobody listens at: 502, as plain JSON too', async () => {
+    gateway = await gatewayTo({ upstreams: [await deadUrl()], timeouts: TIMEOUTS })
+    const response = await fetch(gateway.url)
+    expect(response.status).toBe(502)
+    expect(await response.json()).toStrictEqual({
+      error: 'bad_gateway',
+      message: 'The upstream cannot be reached.',
+    })
+    await expectNoLeak(gateway)
+  })
+
+  it('that accepts no connection: 504', async () => {
+    gateway = await gatewayTo({
+      upstreams: ['http://192.0.2.1:9'],
+      timeouts: { ...TIMEOUTS, connectMs: 200 },
+    })
+    const response = await fetch(gateway.url)
+    // Where there is no way to that address at all, the system says so at once.
+    expect([502, 504]).toContain(response.status)
+    await expectNoLeak(gateway)
+  })
+
+  it.each<[string, string, boolean]>([
+    ['a length', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello', true],
+    ['chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n', true],
+    ['a length', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello', false],
+  ])('that stops in the middle of a body with %s: so does the answer (%j)', async (_what, part, closes) => {
+    const bad = used(await rawUpstream((socket) => (closes ? socket.end(part) : socket.write(part))))
+    gateway = await gatewayTo({ upstreams: [bad.url], timeouts: TIMEOUTS })
+    const answer = await sendRaw(gateway.url, 'GET / HTTP/1.1\r\nhost: a\r\n\r\n', false)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(answer).toContain('hello')
+    // Nobody can take it for the whole.
+    expect(answer).not.toMatch(/\r\n0\r\n\r\n$/)
+    await expectNoLeak(gateway)
+    await until(() => bad.sockets.size === 0, 'no connection to it is kept')
+  })
+
+  it('that has said it closes, and does: the body is whole', async () => {
+    const old = used(await rawUpstream((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nall of it')))
+    gateway = await gatewayTo({ upstreams: [old.url] })
+    expect(await (await fetch(gateway.url)).text()).toBe('all of it')
+    await expectNoLeak(gateway)
+  })
+
+  it('that answers before it has read the body: the client gets the answer', async () => {
+    const early = used(
+      await listening(
+        createNetServer((socket) => {
+          socket.once('data', () => {
+            socket.write('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno')
+            socket.pause()
+          })
+        }),
+      ),
+    )
+    gateway = await gatewayTo({ upstreams: [early.url] })
+    const size = 3 * 1024 * 1024
+    const answer = await sendRaw(
+      gateway.url,
+      Buffer.concat([
+        Buffer.from(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${size}\r\n\r\n`),
+        Buffer.alloc(size),
+      ]),
+    )
+    expect(statusOf(answer)).toBe(403)
+    expect(answer).toMatch(/\r\n\r\nno$/)
+    await expectNoLeak(gateway)
+    await until(
+      () => [...gateway!.upstreams()].every(({ pool }) => pool.stats.connected === 0),
+      'its connection is not used again',
+    )
+  })
+
+  it('that hangs does not slow down another route', async () => {
+    const hanging = used(await rawUpstream(() => {}))
+    const good = used(await upstreamOf((_request, response) => response.end('ok')))
+    gateway = await gatewayTo([
+      { id: 'bad', upstreams: [hanging.url], timeouts: { connectMs: 1000, headersMs: 20_000, bodyMs: 1000 } },
+      { id: 'good', upstreams: [good.url] },
+    ])
+    const { url } = gateway
+    const given = new AbortController()
+    const hung = Array.from({ length: 200 }, () =>
+      fetch(`${url}/bad`, { signal: given.signal }).catch(() => {}),
+    )
+    await until(() => hanging.received.length === 200, 'all of them hang')
+    const start = performance.now()
+    for (let i = 0; i < 50; i++) expect((await fetch(`${url}/good`)).status).toBe(200)
+    expect(performance.now() - start).toBeLessThan(10_000)
+    given.abort()
+    await Promise.all(hung)
+    await expectNoLeak(gateway)
+    await until(() => hanging.sockets.size === 0, 'it is told that nobody waits any more')
+  })
+
+  it('with fewer connections than requests: those that wait too long are told so', async () => {
+    const hanging = used(await rawUpstream(() => {}))
+    gateway = await gatewayTo(
+      { upstreams: [hanging.url], timeouts: { connectMs: 500, headersMs: 500, bodyMs: 500 } },
+      { maxConnections: 2 },
+    )
+    const statuses = await Promise.all(
+      Array.from({ length: 6 }, async () => (await fetch(gateway!.url)).status),
+    )
+    expect(statuses).toStrictEqual([504, 504, 504, 504, 504, 504])
+    expect(hanging.received.length).toBeLessThan(6)
+    await until(
+      () => [...gateway!.upstreams()].every(({ inFlight }) => inFlight === 0),
+      'nothing is in flight',
+    )
+  })
+})
+
+describe('a client', () => {
+  it('that goes takes its request at the upstream with it', async () => {
+    const slow = used(await rawUpstream(() => {}))
+    gateway = await gatewayTo({ id: 'slow', upstreams: [slow.url] })
+    const given = new AbortController()
+    const request = fetch(`${gateway.url}/slow`, { signal: given.signal })
+    await until(() => slow.received.length === 1, 'the upstream has it')
+    given.abort()
+    await expect(request).rejects.toThrow()
+    await until(() => slow.sockets.size === 0, 'the upstream is told')
+    await expectNoLeak(gateway)
+    expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="slow",status="none" 1'])
+  })
+
+  it('that goes in the middle of its body takes the connection to the upstream with it', async () => {
+    let isBegun = false
+    const reading = used(
+      await upstreamOf((request) => {
+        request.on('data', () => {
+          isBegun = true
+        })
+        request.on('error', () => {})
+      }),
+    )
+    gateway = await gatewayTo({ upstreams: [reading.url] })
+    const { hostname, port } = new URL(gateway.url)
+    const { connect } = await import('node:net')
+    const socket = connect(Number(port), hostname)
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\npart')
+    await until(() => isBegun, 'the upstream has a part')
+    socket.destroy()
+    await until(() => reading.sockets.size === 0, 'the upstream is told')
+    await expectNoLeak(gateway)
+  })
+
+  it('that stops in the middle of its body is told 408', async () => {
+    const reading = used(await upstreamOf((request) => void request.resume().on('error', () => {})))
+    gateway = await gatewayTo({ upstreams: [reading.url] }, { bodyIdleMs: 200 })
+    const answer = await sendRaw(
+      gateway.url,
+      'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\npart',
+    )
+    expect(statusOf(answer)).toBe(408)
+    await until(() => reading.sockets.size === 0, 'the upstream is told')
+    await expectNoLeak(gateway)
+  })
+
+  it.each<[string, string]>([
+    ['says so', 'content-length: 11\r\n\r\nhello world'],
+    ['does not', 'transfer-encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n'],
+  ])('whose body is too large is told 413, if it %s', async (_what, rest) => {
+    const reading = used(
+      await upstreamOf((request, response) => {
+        request.on('error', () => {}).on('end', () => response.end())
+        request.resume()
+      }),
+    )
+    gateway = await gatewayTo({ upstreams: [reading.url], maxBodyBytes: 10 })
+    const answer = await sendRaw(gateway.url, `POST / HTTP/1.1\r\nhost: a\r\n${rest}`)
+    expect(statusOf(answer)).toBe(413)
+    expect(answer).toContain('10 bytes at most')
+    await expectNoLeak(gateway)
+  })
+})
+
+describe('of several upstreams', () => {
+  const named = async (name: string) => used(await upstreamOf((_request, response) => response.end(name)))
+  const ask = async (init?: RequestInit) => {
+    const response = await fetch(gateway!.url, init)
+    return response.ok ? response.text() : response.status
+  }
+
+  it('each gets its turn', async () => {
+    gateway = await gatewayTo({
+      upstreams: [(await named('a')).url, (await named('b')).url, (await named('c')).url],
+    })
+    const answers = []
+    for (let i = 0; i < 6; i++) answers.push(await ask())
+    expect(answers).toStrictEqual(['a', 'b', 'c', 'a', 'b', 'c'])
+  })
+
+  it('one that cannot be reached is passed over, also for what is not safe to repeat', async () => {
+    gateway = await gatewayTo({ upstreams: [await deadUrl(), (await named('b')).url] })
+    for (let i = 0; i < 6; i++) expect(await ask({ method: 'POST', body: 'once' })).toBe('b')
+    // It was tried once, and then left alone for a moment.
+    expect(await countsIn(gateway, 'gateway_upstream_errors_total')).toStrictEqual([
+      'route="all",kind="connect" 1',
+    ])
+  })
+
+  it('if none can be reached, it is 502', async () => {
+    gateway = await gatewayTo({ upstreams: [await deadUrl(), await deadUrl()] })
+    expect(await ask()).toBe(502)
+    expect(await ask()).toBe(502)
+  })
+
+  const retry: Route['retry'] = {
+    retries: 2,
+    methods: new Set(['GET', 'HEAD']),
+    isFailure: (status) => status >= 500,
+    backoffMs: () => 1,
+  }
+
+  it('one that loses a request that is safe to repeat does so unnoticed', async () => {
+    const lost = used(await rawUpstream((socket) => socket.end()))
+    gateway = await gatewayTo({ upstreams: [lost.url, (await named('b')).url], retry })
+    expect([await ask(), await ask()]).toStrictEqual(['b', 'b'])
+    expect(lost.received.length).toBe(2)
+  })
+
+  it('nothing is sent twice that is not safe to repeat, or has a body', async () => {
+    const lost = used(await rawUpstream((socket) => socket.end()))
+    gateway = await gatewayTo({ upstreams: [lost.url, lost.url.replace('127.0.0.1', 'localhost')], retry })
+    expect(await ask({ method: 'POST', body: 'once' })).toBe(502)
+    expect(await ask({ method: 'DELETE' })).toBe(502)
+    const answer = await sendRaw(gateway.url, 'GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi')
+    expect(statusOf(answer)).toBe(502)
+    expect(lost.received.length).toBe(3)
+  })
+
+  it('an answer that is as good as none is asked for again, and the last one is passed on', async () => {
+    let asked = 0
+    const busy = used(
+      await upstreamOf((_request, response) => {
+        asked++
+        response.writeHead(503).end('busy')
+      }),
+    )
+    gateway = await gatewayTo({ upstreams: [busy.url], retry })
+    const response = await fetch(gateway.url)
+    expect(response.status).toBe(503)
+    expect(await response.text()).toBe('busy')
+    expect(asked).toBe(3)
+    await expectNoLeak(gateway)
+  })
+
+  it('one that says it is not well is asked nothing until it is', async () => {
+    let isWell = true
+    const sick = used(
+      await upstreamOf((request, response) => {
+        if (request.url === '/health') response.writeHead(isWell ? 200 : 500).end()
+        else response.end('sick')
+      }),
+    )
+    const well = used(
+      await upstreamOf((request, response) => response.end(request.url === '/health' ? '' : 'well')),
+    )
+    gateway = await gatewayTo({
+      upstreams: [sick.url, well.url],
+      healthCheck: { path: '/health', intervalMs: 50, timeoutMs: 1000 },
+    })
+    const both = async () => new Set([await ask(), await ask(), await ask(), await ask()])
+    expect(await both()).toStrictEqual(new Set(['sick', 'well']))
+    isWell = false
+    await until(async () => (await both()).size === 1, 'one is left')
+    expect(await both()).toStrictEqual(new Set(['well']))
+    isWell = true
+    await until(async () => (await both()).size === 2, 'both are asked again')
+    expect(gateway.logged.map(({ msg }) => msg)).toStrictEqual([
+      'The upstream is not well; it is asked nothing for now',
+      'The upstream is well again',
+    ])
+  })
+})

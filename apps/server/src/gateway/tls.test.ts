@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
+import { request as httpsRequest } from 'node:https'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { makeCertificate } from '../../test/certificate.js'
+import {
+  countsIn,
+  gatewayTo,
+  rawUpstream,
+  type TestGateway,
+  type TestUpstream,
+  until,
+  upstreamOf,
+} from '../../test/gateway.js'
+
+let certificate: { key: string; cert: string }
+let upstream: TestUpstream
+let gateway: TestGateway
+let session: ClientHttp2Session | undefined
+
+beforeAll(() => {
+  certificate = makeCertificate()
+})
+
+afterEach(async () => {
+  session?.destroy()
+  session = undefined
+  await gateway.close()
+  await upstream.close()
+})
+
+interface Answer {
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  readonly trailers: IncomingHttpHeaders
+}
+
+async function ask(headers: Record<string, string>, body?: Buffer): Promise<Answer> {
+  session ??= connect(gateway.url, { ca: certificate.cert, maxSessionMemory: 200 })
+  const stream = session.request({ ':path': '/', ...headers }, { endStream: body === undefined })
+  if (body !== undefined) stream.end(body)
+  let trailers: IncomingHttpHeaders = {}
+  stream.on('trailers', (sent) => {
+    trailers = sent
+  })
+  const [answered] = await once(stream, 'response')
+  const pieces: Buffer[] = []
+  for await (const piece of stream) pieces.push(piece)
+  return { headers: answered, body: Buffer.concat(pieces), trailers }
+}
+
+const withHttp2 = () => ({ tls: { ...certificate, http2: true } })
+
+describe('by HTTP/2', () => {
+  it('a request goes to an upstream of HTTP/1.1, and its answer back', async () => {
+    upstream = await upstreamOf((request, response) => {
+      const { host, via, cookie, 'x-forwarded-proto': proto, 'x-forwarded-host': forwarded } = request.headers
+      response.setHeader('set-cookie', ['a=1', 'b=2'])
+      response.setHeader('x-seen', JSON.stringify({ url: request.url, host, via, cookie, proto, forwarded }))
+      response.end('hello')
+    })
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+    const { headers, body } = await ask({ ':path': '/a//b?c', cookie: 'x=1' })
+    expect(headers[':status']).toBe(200)
+    expect(headers['set-cookie']).toStrictEqual(['a=1', 'b=2'])
+    expect(body.toString()).toBe('hello')
+    expect(JSON.parse(String(headers['x-seen']))).toStrictEqual({
+      url: '/a/b?c',
+      host: new URL(upstream.url).host,
+      via: '2 tidegate',
+      cookie: 'x=1',
+      proto: 'https',
+      forwarded: new URL(gateway.url).host,
+    })
+  })
+
+  it('bodies pass whole, both ways and many at once', async () => {
+    upstream = await upstreamOf((request, response) => void request.pipe(response))
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+    const body = Buffer.alloc(2 * 1024 * 1024, 'tidegate')
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask({ ':method': 'POST' }, body)))
+    const hash = (data: Buffer) => createHash('sha256').update(data).digest('hex')
+    for (const answer of answers) expect(hash(answer.body)).toBe(hash(body))
+  })
+
+  it('trailers pass', async () => {
+    upstream = await rawUpstream(
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: grpc-status\r\n\r\n2\r\nok\r\n0\r\ngrpc-status: 0\r\n\r\n',
+    )
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+    const { trailers, body } = await ask({ te: 'trailers' })
+    expect(body.toString()).toBe('ok')
+    expect(trailers['grpc-status']).toBe('0')
+  })
+
+  it('limits hold, and problems are told', async () => {
+    upstream = await upstreamOf((_request, response) => response.end())
+    gateway = await gatewayTo(
+      {
+        id: 'here',
+        upstreams: [upstream.url],
+        limit: () => ({
+          refusal: { status: 429, contentType: 'application/json', body: '{"error":"x"}' },
+          headers: { 'retry-after': '7' },
+          holdMs: 0,
+        }),
+      },
+      withHttp2(),
+    )
+    const refused = await ask({ ':path': '/here', ':method': 'POST' }, Buffer.alloc(100_000))
+    expect(refused.headers).toMatchObject({ ':status': 429, 'retry-after': '7' })
+    expect(refused.body.toString()).toBe('{"error":"x"}')
+    expect((await ask({ ':path': '/there' })).headers[':status']).toBe(404)
+    expect((await ask({ ':path': '/a%2fb' })).headers[':status']).toBe(400)
+    expect((await ask({ ':path': '/here', ':authority': 'one', host: 'other' })).headers[':status']).toBe(400)
+  })
+
+  it('an answer that breaks off is reset, and its connection goes on', async () => {
+    upstream = await rawUpstream((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello')
+      setTimeout(() => socket.destroy(), 50)
+    })
+    gateway = await gatewayTo({ id: 'bad', upstreams: [upstream.url] }, withHttp2())
+    await expect(ask({ ':path': '/bad' })).rejects.toThrow()
+    expect((await ask({ ':path': '/none' })).headers[':status']).toBe(404)
+  })
+
+  it('a client that cancels is gone for the upstream too', async () => {
+    const silent = await rawUpstream(() => {})
+    upstream = silent
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+    session = connect(gateway.url, { ca: certificate.cert })
+    const stream = session.request({ ':path': '/' })
+    stream.on('error', () => {})
+    await until(() => silent.received.length === 1, 'the upstream has it')
+    stream.close(8)
+    console.time('told')
+    await until(() => silent.sockets.size === 0, 'the upstream is told')
+    console.timeEnd('told')
+    expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="all",status="none" 1'])
+  })
+
+  it('when it stops, what is in flight is finished, and connections close', async () => {
+    upstream = await upstreamOf((_request, response) => void setTimeout(() => response.end('late'), 300))
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+    const answer = ask({})
+    await until(() => upstream.sockets.size === 1, 'the upstream has it')
+    const closed = once(session!, 'close')
+    await gateway.close()
+    expect((await answer).body.toString()).toBe('late')
+    await closed
+  })
+})
+
+describe('by TLS and HTTP/1.1', () => {
+  it.each([true, false])('a request passes, whether or not there is HTTP/2: %s', async (http2) => {
+    upstream = await upstreamOf((request, response) =>
+      response.end(String(request.headers['x-forwarded-proto'])),
+    )
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, { tls: { ...certificate, http2 } })
+    const request = httpsRequest(gateway.url, { ca: certificate.cert, agent: false })
+    request.end()
+    const [response] = await once(request, 'response')
+    let body = ''
+    for await (const piece of response) body += piece
+    expect(body).toBe('https')
+    expect(response.httpVersion).toBe('1.1')
+  })
+})

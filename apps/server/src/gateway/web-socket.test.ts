@@ -1,0 +1,248 @@
+import { once } from 'node:events'
+import { connect, createServer as createNetServer, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import {
+  countsIn,
+  gatewayTo,
+  listening,
+  rawUpstream,
+  type TestGateway,
+  type TestUpstream,
+  until,
+  upstreamOf,
+} from '../../test/gateway.js'
+import { sendRaw, statusOf } from '../../test/raw-http.js'
+
+let gateway: TestGateway
+let upstream: TestUpstream
+
+afterEach(async () => {
+  await gateway?.close()
+  await upstream?.close()
+})
+
+const HANDSHAKE =
+  'GET /chat HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+
+/** An upstream that sends back what it is sent. */
+async function echo(): Promise<TestUpstream> {
+  const started = await upstreamOf((_request, response) => response.writeHead(404).end())
+  const sockets = new WebSocketServer({ server: started.server })
+  sockets.on('connection', (socket, request) => {
+    socket.send(`${request.url} ${request.headers['x-forwarded-for']}`)
+    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }))
+  })
+  return started
+}
+
+describe('a WebSocket', () => {
+  it('goes through where its route lets it, both ways, and closes as either side does', async () => {
+    upstream = await echo()
+    gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/chat//x?y=1`)
+    const [first] = await once(socket, 'message')
+    expect(String(first)).toBe('/chat/x?y=1 127.0.0.1')
+    const large = Buffer.alloc(5 * 1024 * 1024, 7)
+    socket.send(large)
+    const [back] = await once(socket, 'message')
+    expect(Buffer.compare(back as Buffer, large)).toBe(0)
+    socket.close(4000, 'enough')
+    const [code] = await once(socket, 'close')
+    expect(code).toBe(4000)
+    await until(() => upstream.sockets.size === 0, 'the connection to the upstream is closed')
+    expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="all",status="1xx" 1'])
+  })
+
+  it('is refused with 403 where its route does not', async () => {
+    upstream = await echo()
+    gateway = await gatewayTo({ upstreams: [upstream.url] })
+    expect(statusOf(await sendRaw(gateway.url, HANDSHAKE, false))).toBe(403)
+    expect(upstream.sockets.size).toBe(0)
+  })
+
+  it('is counted before it is let through', async () => {
+    upstream = await echo()
+    gateway = await gatewayTo({
+      upstreams: [upstream.url],
+      webSocket: true,
+      limit: () => ({
+        refusal: { status: 429, contentType: 'application/json', body: '{}' },
+        headers: { 'retry-after': '3' },
+        holdMs: 0,
+      }),
+    })
+    const answer = await sendRaw(gateway.url, HANDSHAKE, false)
+    expect(statusOf(answer)).toBe(429)
+    expect(answer).toMatch(/\r\nretry-after: 3\r\n/)
+    expect(upstream.sockets.size).toBe(0)
+  })
+
+  it.each([
+    ['HTTP/1.1 426 Upgrade Required\r\ncontent-length: 2\r\n\r\nno', 426],
+    ['HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno', 200],
+    ['HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: evil\r\n\r\n', 502],
+  ])('that the upstream answers with %j is no tunnel: %d', async (raw, status) => {
+    const bad = await rawUpstream(raw)
+    upstream = bad
+    gateway = await gatewayTo({ upstreams: [bad.url], webSocket: true })
+    // A second request behind the first must never reach the upstream unseen.
+    const answer = await sendRaw(gateway.url, `${HANDSHAKE}GET /admin HTTP/1.1\r\nhost: a\r\n\r\n`, false)
+    expect(statusOf(answer)).toBe(status)
+    expect(answer.split('HTTP/1.1 ').length).toBe(2)
+    expect(bad.received.join()).not.toContain('/admin')
+    await until(() => bad.sockets.size === 0, 'no connection to it is kept')
+  })
+
+  it('whose upstream cannot be reached is 502', async () => {
+    upstream = await echo()
+    const { url } = upstream
+    await upstream.close()
+    gateway = await gatewayTo({ upstreams: [url], webSocket: true })
+    expect(statusOf(await sendRaw(gateway.url, HANDSHAKE, false))).toBe(502)
+  })
+
+  it('says what our limits say', async () => {
+    upstream = await rawUpstream(
+      'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\n\r\n',
+    )
+    gateway = await gatewayTo({
+      upstreams: [upstream.url],
+      webSocket: true,
+      limit: () => ({ refusal: undefined, headers: { 'x-ratelimit-limit': '5' }, holdMs: 0 }),
+    })
+    const { hostname, port } = new URL(gateway.url)
+    const socket = connect(Number(port), hostname)
+    socket.write(HANDSHAKE)
+    const [head] = await once(socket, 'data')
+    socket.destroy()
+    expect(String(head)).toMatch(
+      /^HTTP\/1\.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n/,
+    )
+    expect(String(head)).toMatch(/\r\nsec-websocket-accept: x\r\nx-ratelimit-limit: 5\r\n\r\n$/)
+  })
+
+  /** An upstream that agrees, and then does this. */
+  async function agreeing(then: (socket: Socket) => void): Promise<TestUpstream> {
+    return listening(
+      createNetServer({ allowHalfOpen: true }, (socket) => {
+        socket.once('data', () => {
+          socket.write(
+            'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+          )
+          then(socket)
+        })
+      }),
+    )
+  }
+
+  async function opened(): Promise<Socket> {
+    const { hostname, port } = new URL(gateway.url)
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+    socket.write(HANDSHAKE)
+    await new Promise<void>((resolve) => {
+      socket.once('readable', () => {
+        socket.read()
+        resolve()
+      })
+    })
+    return socket
+  }
+
+  it('may end in one direction and go on in the other', async () => {
+    let heard = ''
+    upstream = await agreeing((socket) => {
+      socket.on('data', (data) => {
+        heard += data
+      })
+      // When the client has said all, there is an answer.
+      socket.on('end', () => socket.end(`heard ${heard}`))
+    })
+    gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
+    const socket = await opened()
+    socket.end('last words')
+    let back = ''
+    socket.on('data', (data) => {
+      back += data
+    })
+    await once(socket, 'close')
+    expect(back).toBe('heard last words')
+    await until(() => upstream.sockets.size === 0, 'both connections are closed')
+  })
+
+  it('is read no faster than the other side reads', async () => {
+    upstream = await agreeing((socket) => socket.pause())
+    gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
+    const socket = await opened()
+    const piece = Buffer.alloc(1024 * 1024)
+    for (let i = 0; i < 64; i++) socket.write(piece)
+    let before = -1
+    await until(async () => {
+      const isStill = socket.writableLength === before
+      before = socket.writableLength
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      return isStill
+    }, 'no more is taken')
+    // What neither side has read is in the buffers of two connections, and not with the gateway.
+    expect(socket.writableLength).toBeGreaterThan(32 * 1024 * 1024)
+    socket.destroy()
+  })
+
+  it('that one side loses, the other loses too', async () => {
+    upstream = await agreeing((socket) => void setTimeout(() => socket.resetAndDestroy(), 50))
+    gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
+    const socket = await opened()
+    socket.on('error', () => {})
+    await once(socket.resume(), 'end')
+    expect(socket.readableEnded).toBe(true)
+    socket.destroy()
+  })
+
+  it('is closed when the gateway has waited long enough to stop', async () => {
+    upstream = await echo()
+    gateway = await gatewayTo(
+      { upstreams: [upstream.url], webSocket: true },
+      {
+        limits: {
+          maxHeaderBytes: 16_384,
+          headersTimeoutMs: 5000,
+          requestTimeoutMs: 5000,
+          keepAliveTimeoutMs: 5000,
+          stopTimeoutMs: 300,
+        },
+      },
+    )
+    const socket = new WebSocket(gateway.url.replace('http', 'ws'))
+    await once(socket, 'message')
+    const closed = once(socket, 'close')
+    await gateway.close()
+    expect((await closed)[0]).toBe(1006)
+    await until(() => upstream.sockets.size === 0, 'its connection to the upstream is closed too')
+  })
+})
+
+describe('an upgrade to something else', () => {
+  it('is not made: the request is one like any other', async () => {
+    upstream = await upstreamOf((request, response) => response.end(`plain ${request.headers.upgrade}`))
+    gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
+    const answer = await sendRaw(
+      gateway.url,
+      'GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n',
+      false,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(answer).toMatch(/plain undefined/)
+  })
+
+  it('with a body is refused', async () => {
+    upstream = await upstreamOf((_request, response) => response.end())
+    gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
+    const answer = await sendRaw(
+      gateway.url,
+      'POST / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\ncontent-length: 5\r\n\r\nhello',
+      false,
+    )
+    expect(statusOf(answer)).toBe(400)
+    expect(upstream.sockets.size).toBe(0)
+  })
+})
