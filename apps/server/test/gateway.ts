@@ -77,6 +77,8 @@ export interface TestUpstream {
   readonly url: string
   readonly server: Server
   readonly sockets: ReadonlySet<Socket>
+  /** How many connections to it have been closed. (After a request that was given up, undici makes a new one.) */
+  closed(): number
   close(): Promise<void>
 }
 
@@ -88,9 +90,13 @@ export async function listening<Listening extends import('node:net').Server>(
   server: Listening,
 ): Promise<TestUpstream> {
   const sockets = new Set<Socket>()
+  let closed = 0
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    socket.once('close', () => {
+      closed++
+      sockets.delete(socket)
+    })
     socket.on('error', () => {})
   })
   server.listen(0, '127.0.0.1')
@@ -100,6 +106,7 @@ export async function listening<Listening extends import('node:net').Server>(
     url: `http://127.0.0.1:${port}`,
     server: server as unknown as Server,
     sockets,
+    closed: () => closed,
     async close() {
       for (const socket of sockets) socket.destroy()
       if (server.listening) await new Promise((resolve) => server.close(resolve))
