@@ -1,0 +1,41 @@
+// A gateway in a process of its own, whose memory can be told from that of a test. Argument: the upstream. Says where it
+// listens, and how much memory it uses whenever it is asked.
+import { defineProxies } from '@tidegate/http'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { startGateway } from '../dist/gateway/gateway.js'
+
+const route = {
+  id: 'all',
+  upstreams: [process.argv[2]],
+  healthCheck: undefined,
+  limit: () => ({ refusal: undefined, headers: { 'x-ratelimit-limit': '1' }, holdMs: 0 }),
+  requestFilters: [],
+  responseFilters: [],
+  answer: undefined,
+  preserveHost: false,
+  maxBodyBytes: undefined,
+  retry: { retries: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 },
+  webSocket: false,
+  timeouts: { connectMs: 30_000, headersMs: 60_000, bodyMs: 60_000 },
+}
+const gateway = await startGateway({
+  host: '127.0.0.1',
+  port: 0,
+  limits: {
+    maxHeaderBytes: 16_384,
+    headersTimeoutMs: 60_000,
+    requestTimeoutMs: 60_000,
+    keepAliveTimeoutMs: 60_000,
+    stopTimeoutMs: 1000,
+  },
+  routing: { routes: [route], find: () => route, proxies: defineProxies({}) },
+  log: pino({ level: 'silent' }),
+  registry: new Registry(),
+})
+process.on('message', () => {
+  const [{ inFlight, pool }] = gateway.upstreams()
+  process.send?.({ rss: process.memoryUsage().rss, inFlight, running: pool.stats.running })
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.({ url: gateway.url })
