@@ -1,11 +1,12 @@
 import { core } from './core.js'
 import { writeDocs } from './docs.js'
+import { gateway } from './gateway.js'
 import { http } from './http.js'
 import { redis } from './redis.js'
 import { run } from './run.js'
 import { service } from './service.js'
 
-const BENCHMARKS = [core, redis, http, service]
+const BENCHMARKS = [core, redis, http, service, gateway]
 
 const args = process.argv.slice(2)
 const [name = '', ...others] = args.filter((arg) => arg !== '--quick')

@@ -3,6 +3,7 @@ import type { Figures } from './figures.js'
 import { LOAD_CORE, redisOnCore } from './one-core.js'
 import { inOwnProcess } from './own-process.js'
 import { redisVersion, startRedis } from './redis-server.js'
+import type { ServerUnderLoad } from './server-under-load.js'
 import { columns } from './service-report.js'
 import {
   BARE,
@@ -11,11 +12,11 @@ import {
   SERVICE_SCENARIOS,
   serviceScenarioNamed,
 } from './service-scenarios.js'
-import { type ServerUnderLoad, startBare, startTidegate } from './service-server.js'
+import { startBare, startTidegate } from './service-server.js'
 import { answerOf, assertAlike, assertCounts, type Counted, countedBy } from './service-set-up.js'
 import { judge } from './service-targets.js'
-import { loadWithWrk, wrkVersion } from './service-wrk.js'
 import { versionsOf } from './versions.js'
+import { loadWithWrk, wrkVersion } from './wrk.js'
 
 const CHILD = new URL('./service-child.js', import.meta.url)
 const WARM_UP_SECONDS = 2
@@ -65,10 +66,11 @@ async function measureFlatOut(
   server: ServerUnderLoad,
   contender: string,
 ): Promise<Figures> {
-  await loadWithWrk(server.url, scenario, WARM_UP_SECONDS)
+  const load = { script: 'check.lua', args: [String(scenario.keys)], connections: scenario.connections }
+  await loadWithWrk(server.url, load, WARM_UP_SECONDS)
   const before = contender === BARE ? undefined : await countedBy(server.url)
   const cpuBefore = server.cpuUs()
-  const { requests, seconds, p50Us, p99Us } = await loadWithWrk(server.url, scenario, scenario.seconds)
+  const { requests, seconds, p50Us, p99Us } = await loadWithWrk(server.url, load, scenario.seconds)
   const cpuAfter = server.cpuUs()
   const failures = before === undefined ? 0 : await failuresSince(before, server, requests, scenario)
   const cpu = cpuBefore === undefined || cpuAfter === undefined ? undefined : cpuAfter - cpuBefore

@@ -2,9 +2,13 @@ import { execFile, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { LOAD_CORE, onCore } from './one-core.js'
-import type { FlatOutScenario } from './service-scenarios.js'
 
-const SCRIPT = fileURLToPath(new URL('../lua/check.lua', import.meta.url))
+/** What wrk is to do: one of the scripts in `lua`, with arguments of its own. */
+export interface WrkLoad {
+  script: string
+  args: readonly string[]
+  connections: number
+}
 
 /** What wrk has seen. */
 export interface Loaded {
@@ -17,19 +21,16 @@ export interface Loaded {
 /**
  * Loads a server for so long. wrk is written in C: it takes so little of its core that the server is what is measured.
  */
-export async function loadWithWrk(
-  url: string,
-  { keys, connections }: FlatOutScenario,
-  seconds: number,
-): Promise<Loaded> {
+export async function loadWithWrk(url: string, load: WrkLoad, seconds: number): Promise<Loaded> {
+  const { script, args: forScript, connections } = load
   const options = ['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`]
   const { command, args } = onCore(LOAD_CORE, 'wrk', [
     ...options,
     '--script',
-    SCRIPT,
+    fileURLToPath(new URL(`../lua/${script}`, import.meta.url)),
     url,
     '--',
-    String(keys),
+    ...forScript,
   ])
   const { stdout } = await promisify(execFile)(command, args)
   const said = /^figures (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)$/m.exec(stdout)

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process'
+import type { Plan } from './benchmark.js'
+
+/*
+ * The one table of what is measured of the gateway. Each contender is a proxy in a process of its own, on one core, before
+ * the same upstream; what it should come to is in `gateway-targets.ts`.
+ */
+
+/** As many requests as so many connections can make, each waiting for its answer before it asks again. */
+export interface GatewayScenario extends Plan {
+  method: 'GET' | 'POST'
+  /** Of each request. */
+  bodyBytes: number
+  users: number
+  connections: number
+  seconds: number
+}
+
+export const BARE = 'undici, no limiter'
+export const OURS = 'gateway'
+export const FASTIFY = '@fastify/http-proxy + rate-limit'
+export const NGINX = 'nginx + limit_req'
+
+const CONTENDERS = hasNginx() ? [BARE, OURS, FASTIFY, NGINX] : [BARE, OURS, FASTIFY]
+
+export const GATEWAY_SCENARIOS = {
+  get: {
+    title: 'GET, an answer of 128 bytes, 10,000 users, 64 connections, one core for the proxy',
+    rounds: 5,
+    contenders: CONTENDERS,
+    method: 'GET',
+    bodyBytes: 0,
+    users: 10_000,
+    connections: 64,
+    seconds: 5,
+  },
+  post: {
+    title:
+      'POST of 1,024 bytes, an answer of 128 bytes, 10,000 users, 64 connections, one core for the proxy',
+    rounds: 3,
+    contenders: CONTENDERS,
+    method: 'POST',
+    bodyBytes: 1024,
+    users: 10_000,
+    connections: 64,
+    seconds: 5,
+  },
+} as const satisfies Readonly<Record<string, GatewayScenario>>
+
+export function gatewayScenarioNamed(name: string): GatewayScenario {
+  const scenario = (GATEWAY_SCENARIOS as Readonly<Record<string, GatewayScenario>>)[name]
+  if (scenario === undefined) throw new Error(`There is no scenario "${name}".`)
+  return scenario
+}
+
+/** It is beside the others for the record: without it, nothing that is promised is missing. */
+export function hasNginx(): boolean {
+  return spawnSync('nginx', ['-v']).error === undefined
+}
+
+export function nginxVersion(): string {
+  const { stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8' })
+  return /(\d+\.\d+\.\d+)/.exec(stderr ?? '')?.[1] ?? 'not installed (on Debian: apt install nginx-light)'
+}
