@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import type { Exchange } from './exchange.js'
 import { isHttp2 } from './http2.js'
+import { endInOneWrite } from './one-write.js'
 import {
   addTrailers,
   filtered,
@@ -13,6 +14,8 @@ import {
 } from './response-headers.js'
 import type { Upstream } from './upstreams.js'
 import { agreesToWebSocket, rawHead, tunnel } from './web-socket.js'
+
+const MAX_COPIED_BYTES = 8 * 1024
 
 /** What becomes of an attempt that has brought no answer. */
 export interface Outcome {
@@ -38,6 +41,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** What is missing of the body, if its length was said. */
   private missing = -1
   private last: Buffer | undefined
+  /** Whether nothing of the body was sent yet, and no filter has changed the head. */
+  private isPlain = false
   private isDrainAwaited = false
   private inLine: NodeJS.Timeout | undefined
 
@@ -65,7 +70,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
     const { exchange } = this
-    const { response } = exchange
+    const { response, inForce } = exchange
     if (this.isOver) return true
     if (status < 200) {
       this.inform(status, raw)
@@ -78,13 +83,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }
     const head = this.headOf(status, raw)
     this.missing = head.length
+    this.isPlain = inForce.route.responseFilters.length === 0
     writeHead(response, head)
     this.resume = resume
     return true
   }
 
   onUpgrade(status: number, raw: Buffer[] | string[] | null, upstreamSocket: Duplex): void {
-    const { response, upgrade, becameTunnel } = this.exchange
+    const { response, upgrade, life } = this.exchange
     if (this.isOver || upgrade === undefined || !agreesToWebSocket(raw as Buffer[])) {
       upstreamSocket.on('error', () => {}).destroy()
       this.onError(new errors.SocketError('bad upgrade'))
@@ -94,7 +100,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     // Before the connection is let go of: it may be that this cannot be said.
     const head = rawHead(this.headOf(status, raw as Buffer[]))
     this.end()
-    becameTunnel()
+    life.becameTunnel()
     response.detachSocket(socket)
     socket.write(head, 'latin1')
     if (upgrade.head.length > 0) upstreamSocket.write(upgrade.head)
@@ -113,6 +119,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
         return true
       }
     }
+    this.isPlain = false
     if (response.write(chunk)) return true
     if (!this.isDrainAwaited) {
       this.isDrainAwaited = true
@@ -126,8 +133,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.end()
     const { response } = this.exchange
     if (trailers !== null && trailers.length > 0) addTrailers(response, trailers as unknown as RawHeaders)
-    if (this.last === undefined) response.end()
-    else response.end(this.last)
+    const { last } = this
+    if (last === undefined) response.end()
+    else if (this.isPlain && last.length <= MAX_COPIED_BYTES) endInOneWrite(response, last)
+    else response.end(last)
   }
 
   onError(error: Error): void {

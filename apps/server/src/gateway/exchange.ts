@@ -9,6 +9,7 @@ import type { Upgrade } from './web-socket.js'
 
 /** A request that is being sent on, and its answer. */
 export interface Exchange {
+  readonly life: { becameTunnel(): void }
   readonly message: IncomingMessage
   readonly response: ServerResponse
   readonly request: RequestFactsOf
@@ -33,6 +34,4 @@ export interface Exchange {
   isGone: boolean
   /** How much of the answer's body was sent. */
   bytes: number
-  /** It is a WebSocket now, and as a request it has ended. */
-  becameTunnel(): void
 }

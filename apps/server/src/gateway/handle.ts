@@ -1,34 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { canonicalPath, formatAddress } from '@tidegate/http'
+import { canonicalPath } from '@tidegate/http'
 import { problemOf } from '../http/strict.js'
-import type { AccessLog, Ended } from './access-log.js'
-import { discardBody } from './discard-body.js'
-import type { Exchange } from './exchange.js'
 import { forward } from './forward.js'
 import { isHttp2, problemOfHttp2 } from './http2.js'
-import type { RouteInForce, RoutingInForce } from './in-force.js'
-import { countRequest } from './meters.js'
-import { answer, answerProblem } from './problem.js'
+import type { RouteInForce } from './in-force.js'
+import { type Handling, Life } from './life.js'
 import { bodyOf, hasBody, tooLarge } from './request-body.js'
 import { RequestFactsOf } from './request-facts.js'
 import { flatOf, forwardOf, headersToSend } from './request-headers.js'
 import { NoCanonicalPath, type Ruling } from './route.js'
 import { isWebSocket, type Upgrade } from './web-socket.js'
 
-/** What every request needs to know. */
-export interface Handling {
-  /** Replaced as a whole when the configuration changes. */
-  routing: RoutingInForce
-  readonly idOf: (message: IncomingMessage) => string
-  readonly bodyIdleMs: number
-  readonly accessLog: AccessLog | undefined
-  /** What failed though nothing should have. */
-  readonly onError: (error: unknown) => void
-  /** Whether it is being stopped: connections are no longer kept. */
-  isStopping: boolean
-}
+const UNLIMITED: Ruling = { refusal: undefined, headers: {}, holdMs: 0 }
+const NO_CANONICAL_FORM = 'The path has no canonical form; write it without odd escapes.'
 
-/** One request, from its headers to the end of its answer. */
+/** One request: what it is, which route it takes, what the limits say, and then on to the upstream. */
 export function handle(
   handling: Handling,
   message: IncomingMessage,
@@ -40,202 +26,119 @@ export function handle(
     response.once('socket', () => handle(handling, message, response, upgrade))
     return
   }
-  const { routing } = handling
-  const startMs = performance.now()
-  const life: Life = {
-    message,
-    response,
-    id: handling.idOf(message),
-    request: undefined,
-    inForce: undefined,
-    exchange: undefined,
-    bytes: 0,
-    isOver: false,
-    ended(status) {
-      const seconds = (performance.now() - startMs) / 1000
-      countRequest((life.inForce ?? routing).meter, status, seconds)
-      handling.accessLog?.(endedOf(life, status, seconds))
-      routing.leave()
-    },
-  }
-  routing.enter()
-  response.once('close', () => {
-    life.isOver = true
-    if (life.exchange !== undefined && !response.writableEnded) {
-      life.exchange.isGone = true
-      life.exchange.attempt?.cancel()
-    }
-    life.ended(response.headersSent ? response.statusCode : 0)
-  })
+  const life = new Life(handling, message, response, upgrade)
   if (handling.isStopping) response.shouldKeepAlive = false
+  try {
+    begin(life)
+  } catch (error) {
+    life.failed(error)
+  }
+}
 
+function begin(life: Life): void {
+  const { message, response, routing } = life
   const problem = isHttp2(message) ? problemOfHttp2(message) : problemOf(message)
   if (problem !== undefined) {
     response.shouldKeepAlive = false
-    return void refuse(life, 400, problem)
+    return void life.refuse(400, problem)
   }
   const target = canonicalPath(message.url ?? '')
-  if (target === undefined) return void refuse(life, 400, NO_CANONICAL_FORM)
-  if (message.method === 'TRACE') return void refuse(life, 405, 'TRACE is not passed on.')
+  if (target === undefined) return void life.refuse(400, NO_CANONICAL_FORM)
+  if (message.method === 'TRACE') return void life.refuse(405, 'TRACE is not passed on.')
   const peer = routing.peerOf(message.socket)
   const request = new RequestFactsOf(message, target, peer, routing.proxies, Date.now())
   life.request = request
   const inForce = routing.find(request)
-  if (inForce === undefined) return void refuse(life, 404, 'No route is for this.')
+  if (inForce === undefined) return void life.refuse(404, 'No route is for this.')
   life.inForce = inForce
+  const { limit } = inForce.route
+  const ruling = limit === undefined ? UNLIMITED : limit(request)
+  if (!(ruling instanceof Promise)) obey(life, request, inForce, ruling)
+  else ruling.then((ruling) => obey(life, request, inForce, ruling)).catch((error) => life.failed(error))
+}
 
-  const ruled = (ruling: Ruling) => {
-    if (life.isOver) return
-    const { refusal, headers, holdMs } = ruling
-    if (refusal !== undefined) {
-      const { status, contentType, body } = refusal
-      return void refuseAs(life, status, { ...headers, 'content-type': contentType }, body)
-    }
-    const go = () => pass(handling, life, request, inForce, ruling, upgrade)
-    if (holdMs > 0) hold(holdMs, response, () => orFail(go))
-    else go()
-  }
-  const failed = (error: unknown) => {
-    handling.onError(error)
-    refuse(life, 500, 'Something is wrong with the gateway; its log says what.')
-  }
-  const orFail = (go: () => void) => {
+/** Does what the limits say: refuses it, holds it, or lets it pass. */
+function obey(life: Life, request: RequestFactsOf, inForce: RouteInForce, ruling: Ruling): void {
+  if (life.isOver) return
+  const { refusal, headers, holdMs } = ruling
+  if (refusal !== undefined) {
+    life.answer(refusal.status, { ...headers, 'content-type': refusal.contentType }, refusal.body)
+  } else if (holdMs > 0) {
+    hold(life, holdMs, () => pass(life, request, inForce, headers))
+  } else pass(life, request, inForce, headers)
+}
+
+/** Goes on after so long. If the client hangs up before, never. */
+function hold(life: Life, ms: number, goOn: () => void): void {
+  const timer = setTimeout(() => {
+    life.response.off('close', letGo)
     try {
-      go()
+      goOn()
     } catch (error) {
-      failed(error)
+      life.failed(error)
     }
-  }
-  orFail(() => {
-    const { limit } = inForce.route
-    const ruling = limit === undefined ? UNLIMITED : limit(request)
-    if (ruling instanceof Promise) ruling.then(ruled).catch(failed)
-    else ruled(ruling)
-  })
+  }, ms)
+  const letGo = () => clearTimeout(timer)
+  life.response.once('close', letGo)
 }
 
-/** What is known of a request while it lives. */
-interface Life {
-  readonly message: IncomingMessage
-  readonly response: ServerResponse
-  readonly id: string
-  request: RequestFactsOf | undefined
-  inForce: RouteInForce | undefined
-  exchange: Exchange | undefined
-  /** Of an answer in our own words. */
-  bytes: number
-  /** Answered, or given up by the client. */
-  isOver: boolean
-  ended(status: number): void
-}
-
-function endedOf(
-  { message, id, request, inForce, exchange, bytes }: Life,
-  status: number,
-  seconds: number,
-): Ended {
-  const address = request?.address
-  return {
-    message,
-    id,
-    route: inForce?.route.id,
-    address: address === undefined ? undefined : formatAddress(address),
-    status,
-    bytes: bytes + (exchange?.bytes ?? 0),
-    timeMs: request?.timeMs ?? Date.now(),
-    seconds,
-  }
-}
-
-const NO_CANONICAL_FORM = 'The path has no canonical form; write it without odd escapes.'
-const UNLIMITED: Ruling = { refusal: undefined, headers: {}, holdMs: 0 }
-
-/** What the limits have let through. */
+/** Sends on what the limits have let through, changed as the route says. */
 function pass(
-  { routing, bodyIdleMs }: Handling,
   life: Life,
   request: RequestFactsOf,
   inForce: RouteInForce,
-  { headers: limits }: Ruling,
-  upgrade: Upgrade | undefined,
+  limits: Readonly<Record<string, string>>,
 ): void {
-  const { message, response } = life
+  const { message, response, routing, handling, upgrade } = life
   const { route } = inForce
-  if (route.answer !== undefined) {
-    return void refuseAs(life, route.answer.status, { ...limits, ...route.answer.headers }, '')
+  const { answer, maxBodyBytes, requestFilters } = route
+  if (answer !== undefined) return void life.answer(answer.status, { ...limits, ...answer.headers }, '')
+  const length = message.headers['content-length']
+  if (maxBodyBytes !== undefined && Number(length) > maxBodyBytes) {
+    return void life.refuse(413, tooLarge(maxBodyBytes).message, limits)
   }
   const withBody = hasBody(message)
-  const length = message.headers['content-length']
-  if (route.maxBodyBytes !== undefined && Number(length) > route.maxBodyBytes) {
-    return void refuse(life, 413, tooLarge(route.maxBodyBytes).message, limits)
+  const isTunnel = upgrade !== undefined && isWebSocket(message)
+  if (isTunnel && !route.webSocket) {
+    return void life.refuse(403, 'This route does not let WebSockets through.', limits)
   }
+  // Node has not read it, and where it ends we do not know.
+  if (upgrade !== undefined && withBody) return void life.refuse(400, 'An upgrade must have no body.', limits)
+
   let headers = headersToSend(message, request, route, routing.proxies, life.id)
   let { path, query } = request
-  if (route.requestFilters.length > 0) {
+  if (requestFilters.length > 0) {
     const toSend = forwardOf(request, headers)
     try {
-      for (const filter of route.requestFilters) filter(toSend)
+      for (const filter of requestFilters) filter(toSend)
     } catch (error) {
       if (!(error instanceof NoCanonicalPath)) throw error
-      return void refuse(life, 400, NO_CANONICAL_FORM, limits)
+      return void life.refuse(400, NO_CANONICAL_FORM, limits)
     }
     headers = flatOf(toSend)
     path = toSend.path
     query = toSend.query
   }
-  const target = query === '' ? path : `${path}?${query}`
-  if (upgrade !== undefined && isWebSocket(message)) {
-    if (!route.webSocket) return void refuse(life, 403, 'This route does not let WebSockets through.', limits)
-  } else if (upgrade !== undefined && withBody) {
-    // Node has not read it, and where it ends we do not know.
-    return void refuse(life, 400, 'A request with a body cannot become something else.', limits)
-  }
   if (withBody && length !== undefined) headers.push('content-length', length)
-  const body = withBody
-    ? bodyOf(message, response, { maxBytes: route.maxBodyBytes, idleMs: bodyIdleMs })
-    : undefined
   life.exchange = {
+    life,
     message,
     response,
     request,
     inForce,
     limits,
-    target,
+    target: query === '' ? path : `${path}?${query}`,
     headers,
-    body,
-    upgrade: upgrade !== undefined && isWebSocket(message) ? upgrade : undefined,
+    body: withBody
+      ? bodyOf(message, response, { maxBytes: maxBodyBytes, idleMs: handling.bodyIdleMs })
+      : undefined,
+    upgrade: isTunnel ? upgrade : undefined,
     attempt: undefined,
     retries: 0,
     detours: 0,
     failedAt: undefined,
     isGone: false,
     bytes: 0,
-    becameTunnel: () => life.ended(101),
   }
   forward(life.exchange)
-}
-
-/** Goes on after so long. If the client hangs up before, never. */
-function hold(ms: number, response: ServerResponse, go: () => void): void {
-  const timer = setTimeout(() => {
-    response.off('close', letGo)
-    go()
-  }, ms)
-  const letGo = () => clearTimeout(timer)
-  response.once('close', letGo)
-}
-
-function refuse(
-  life: Life,
-  status: number,
-  message: string,
-  headers?: Readonly<Record<string, string>>,
-): void {
-  discardBody(life.message, life.response)
-  life.bytes = answerProblem(life.response, status, message, { ...headers, 'x-request-id': life.id })
-}
-
-function refuseAs(life: Life, status: number, headers: Readonly<Record<string, string>>, body: string): void {
-  discardBody(life.message, life.response)
-  life.bytes = answer(life.response, status, { ...headers, 'x-request-id': life.id }, body)
 }
