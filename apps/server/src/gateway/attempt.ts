@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import type { Exchange } from './exchange.js'
 import { isHttp2 } from './http2.js'
-import { endInOneWrite } from './one-write.js'
 import {
   addTrailers,
   filtered,
@@ -14,8 +13,6 @@ import {
 } from './response-headers.js'
 import type { Upstream } from './upstreams.js'
 import { agreesToWebSocket, rawHead, tunnel } from './web-socket.js'
-
-const MAX_COPIED_BYTES = 8 * 1024
 
 /** What becomes of an attempt that has brought no answer. */
 export interface Outcome {
@@ -41,8 +38,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** What is missing of the body, if its length was said. */
   private missing = -1
   private last: Buffer | undefined
-  /** Whether nothing of the body was sent yet, and no filter has changed the head. */
-  private isPlain = false
   private isDrainAwaited = false
   private inLine: NodeJS.Timeout | undefined
 
@@ -70,7 +65,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
     const { exchange } = this
-    const { response, inForce } = exchange
+    const { response } = exchange
     if (this.isOver) return true
     if (status < 200) {
       this.inform(status, raw)
@@ -83,7 +78,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }
     const head = this.headOf(status, raw)
     this.missing = head.length
-    this.isPlain = inForce.route.responseFilters.length === 0
     writeHead(response, head)
     this.resume = resume
     return true
@@ -119,7 +113,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
         return true
       }
     }
-    this.isPlain = false
     if (response.write(chunk)) return true
     if (!this.isDrainAwaited) {
       this.isDrainAwaited = true
@@ -135,7 +128,6 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (trailers !== null && trailers.length > 0) addTrailers(response, trailers as unknown as RawHeaders)
     const { last } = this
     if (last === undefined) response.end()
-    else if (this.isPlain && last.length <= MAX_COPIED_BYTES) endInOneWrite(response, last)
     else response.end(last)
   }
 

@@ -9,7 +9,7 @@ const ASIDE_MS = 2000
 export interface Balancer {
   readonly size: number
   /** In turn, of those that are well; not the one that has just failed, if there is another. */
-  next(nowMs: number, butNot?: Upstream): Upstream | undefined
+  next(butNot?: Upstream): Upstream | undefined
   release(): void
 }
 
@@ -24,8 +24,9 @@ export function createBalancer(route: Route, upstreams: Upstreams, checks: Healt
 
   return {
     size: taken.length,
-    next(nowMs, butNot) {
+    next(butNot) {
       if (taken.length === 1) return taken[0]
+      const nowMs = Date.now()
       // If none is well, any may be: to refuse everything for sure helps nobody.
       let worst: Upstream | undefined
       for (let i = 0; i < taken.length; i++) {
@@ -48,6 +49,6 @@ export function createBalancer(route: Route, upstreams: Upstreams, checks: Healt
 }
 
 /** Leaves an upstream alone for a moment. */
-export function putAside(upstream: Upstream, nowMs: number): void {
-  upstream.asideUntilMs = nowMs + ASIDE_MS
+export function putAside(upstream: Upstream): void {
+  upstream.asideUntilMs = Date.now() + ASIDE_MS
 }

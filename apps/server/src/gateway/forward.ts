@@ -12,7 +12,7 @@ import { connectionFor } from './web-socket.js'
 export function forward(exchange: Exchange): void {
   const { inForce, request, target, headers, body, upgrade } = exchange
   const { timeouts } = inForce.route
-  const upstream = inForce.balancer.next(Date.now(), exchange.failedAt)
+  const upstream = inForce.balancer.next(exchange.failedAt)
   if (upstream === undefined || upstream.inFlight >= MAX_IN_FLIGHT) return void giveUp(exchange, OVERLOAD)
   const attempt = new Attempt(exchange, upstream, outcome)
   exchange.attempt = attempt
@@ -42,7 +42,7 @@ const outcome: Outcome = {
     }
     const failure = failureOf(error, isSent)
     exchange.failedAt = upstream
-    if (!isSent) putAside(upstream, Date.now())
+    if (!isSent) putAside(upstream)
     if (exchange.response.headersSent) giveUp(exchange, failure)
     else if (!isSent && exchange.detours + 1 < exchange.inForce.balancer.size) {
       // Nothing was sent, so this is no second time: any request may go elsewhere.
