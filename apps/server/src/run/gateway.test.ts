@@ -1,0 +1,70 @@
+import { pino } from 'pino'
+import { afterEach, describe, expect, it } from 'vitest'
+import { routingOf, type TestUpstream, until, upstreamOf } from '../../test/gateway.js'
+import type { Config } from '../config/config.js'
+import { loadConfig } from '../config/load.js'
+import { reload } from './reload.js'
+import { type Serving, serve } from './serve.js'
+
+let upstream: TestUpstream
+let serving: Serving
+
+afterEach(async () => {
+  await serving?.close()
+  await upstream?.close()
+})
+
+/** A configuration with a gateway to one upstream under this path. */
+function configured(id: string, port = 0): Config {
+  const loaded = loadConfig({ text: '', env: {}, flags: { port: '0' } })
+  if ('mistakes' in loaded) throw new Error(JSON.stringify(loaded.mistakes))
+  const gateway = {
+    listen: { host: '127.0.0.1', port, tls: undefined, http2: false },
+    maxConnections: 10,
+    accessLog: 'off',
+    routing: routingOf({ id, upstreams: [upstream.url] }),
+  }
+  return { ...loaded.config, gateway } as unknown as Config
+}
+
+const log = pino({ level: 'silent' })
+const statusOf = async (path: string) => (await fetch(serving.service.gateway!.url + path)).status
+
+describe('the gateway of a service', () => {
+  it('serves beside the API, is seen in its metrics, and stops with it', async () => {
+    upstream = await upstreamOf((_request, response) => void setTimeout(() => response.end(), 100))
+    serving = await serve({ config: configured('a'), log })
+    const { url } = serving.service.gateway!
+    expect(await statusOf('/a')).toBe(200)
+    const metrics = async () => (await fetch(`${serving.url}/metrics`)).text()
+    await until(
+      async () => (await metrics()).includes('gateway_requests_total{route="a",status="2xx"} 1'),
+      'it is seen',
+    )
+    const inFlight = fetch(`${url}/a`)
+    await until(() => upstream.sockets.size > 0, 'it has begun')
+    await serving.close()
+    expect((await inFlight).status).toBe(200)
+    await expect(fetch(`${url}/a`)).rejects.toThrow()
+    await expect(fetch(serving.url)).rejects.toThrow()
+  })
+
+  it('takes other routes without a restart, and says what needs one', async () => {
+    upstream = await upstreamOf((_request, response) => response.end())
+    serving = await serve({ config: configured('a'), log })
+    const lines: string[] = []
+    const heard = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
+    reload(serving.service, () => ({ config: configured('b'), warnings: [] }) as never, 'file', heard)
+    expect([await statusOf('/a'), await statusOf('/b')]).toStrictEqual([404, 200])
+    expect(lines.join()).not.toContain('Restart')
+    reload(serving.service, () => ({ config: configured('c', 1), warnings: [] }) as never, 'file', heard)
+    expect(await statusOf('/c')).toBe(200)
+    expect(lines.at(-1)).toContain('changed of gateway')
+  })
+
+  it('that cannot listen lets the service not start, and leaves nothing behind', async () => {
+    upstream = await upstreamOf((_request, response) => response.end())
+    const taken = Number(new URL(upstream.url).port)
+    await expect(serve({ config: configured('a', taken), log })).rejects.toThrow('EADDRINUSE')
+  })
+})
