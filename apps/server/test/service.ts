@@ -18,8 +18,12 @@ export interface Reply {
   readonly body: any
 }
 
-export async function startService(yaml = '', port = 0): Promise<TestService> {
-  const loaded = loadConfig({ text: yaml, env: {}, flags: { port: String(port) } })
+export async function startService(
+  yaml = '',
+  port = 0,
+  env: Record<string, string> = {},
+): Promise<TestService> {
+  const loaded = loadConfig({ text: yaml, env, flags: { port: String(port) } })
   if ('mistakes' in loaded) throw new Error(JSON.stringify(loaded.mistakes))
   const logged: Record<string, unknown>[] = []
   const log = pino(

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
-import { routingOf, type TestUpstream, until, upstreamOf } from '../../test/gateway.js'
+import { type TestUpstream, until, upstreamOf } from '../../test/gateway.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { reload } from './reload.js'
@@ -16,15 +16,11 @@ afterEach(async () => {
 
 /** A configuration with a gateway to one upstream under this path. */
 function configured(id: string, port = 0): Config {
-  const loaded = loadConfig({ text: '', env: {}, flags: { port: '0' } })
+  const route = `{ id: ${id}, uri: ${upstream.url}, predicates: [ "Path=/${id}/**" ] }`
+  const text = `gateway: { listen: ${port}, routes: [ ${route} ] }`
+  const loaded = loadConfig({ text, env: {}, flags: { port: '0' } })
   if ('mistakes' in loaded) throw new Error(JSON.stringify(loaded.mistakes))
-  const gateway = {
-    listen: { host: '127.0.0.1', port, tls: undefined, http2: false },
-    maxConnections: 10,
-    accessLog: 'off',
-    routing: routingOf({ id, upstreams: [upstream.url] }),
-  }
-  return { ...loaded.config, gateway } as unknown as Config
+  return loaded.config
 }
 
 const log = pino({ level: 'silent' })
@@ -54,10 +50,10 @@ describe('the gateway of a service', () => {
     serving = await serve({ config: configured('a'), log })
     const lines: string[] = []
     const heard = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
-    reload(serving.service, () => ({ config: configured('b'), warnings: [] }) as never, 'file', heard)
+    reload(serving.service, () => ({ config: configured('b') }), 'file', heard)
     expect([await statusOf('/a'), await statusOf('/b')]).toStrictEqual([404, 200])
     expect(lines.join()).not.toContain('Restart')
-    reload(serving.service, () => ({ config: configured('c', 1), warnings: [] }) as never, 'file', heard)
+    reload(serving.service, () => ({ config: configured('c', 1) }), 'file', heard)
     expect(await statusOf('/c')).toBe(200)
     expect(lines.at(-1)).toContain('changed of gateway')
   })

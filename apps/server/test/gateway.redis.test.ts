@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type RedisServer, startRedis } from './redis-server.js'
+import { redisStore, startService, type TestService } from './service.js'
+
+// The whole of it: a file, a service with its gateway, and a real upstream behind.
+
+let redis: RedisServer
+let upstream: Server
+let to = ''
+let seen: IncomingMessage[] = []
+let services: TestService[] = []
+beforeAll(async () => {
+  redis = await startRedis()
+  upstream = createServer((request, response) => {
+    seen.push(request)
+    response.end(`hello ${request.url}`)
+  }).listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  to = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
+})
+beforeEach(() => {
+  seen = []
+})
+afterEach(async () => {
+  for (const service of services) await service.close()
+  services = []
+})
+afterAll(async () => {
+  upstream?.close()
+  await redis?.stop()
+})
+
+async function start(yaml: string): Promise<TestService> {
+  const service = await startService(yaml, 0, { UPSTREAM: to })
+  services.push(service)
+  return service
+}
+
+/** As people ask: with curl, and the user in a header. */
+async function curl(url: string, user?: string): Promise<{ status: number; headers: Headers; body: string }> {
+  const who = user === undefined ? [] : ['-H', `X-User-Id: ${user}`]
+  const { stdout: said } = await promisify(execFile)('curl', ['-s', '-i', '--max-time', '20', ...who, url])
+  const [head = '', body = ''] = said.split('\r\n\r\n')
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = new Headers(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon), line.slice(colon + 1).trim()]
+    }),
+  )
+  return { status: Number(first.split(' ')[1]), headers, body }
+}
+
+/** A route list as Spring Cloud Gateway has it, under its own key. */
+const springRoutes = (filter: string) => `
+gateway: { listen: 0 }
+spring:
+  cloud:
+    gateway:
+      routes:
+        - id: api-route
+          uri: ${to}
+          predicates:
+            - Path=/api/**
+          filters:
+            - ${filter}
+`
+
+describe.each(['memory', 'redis'])('on %s', (kind) => {
+  const store = () => `store: ${kind === 'memory' ? 'memory' : redisStore(redis)}\n`
+
+  it.each([
+    ['FixedWindowRateLimiter', '{ limit: 3, windowSeconds: 86400 }'],
+    ['SlidingWindowLogRateLimiter', '{ limit: 3, windowSeconds: 86400 }'],
+    ['SlidingWindowCounterRateLimiter', '{ limit: 3, windowSeconds: 86400 }'],
+    ['TokenBucketRateLimiter', '{ capacity: 3, refillRate: 1/1h }'],
+    ['LeakyBucketRateLimiter', '{ capacity: 3, leakRate: 1/1h }'],
+  ])('%s lets three pass, refuses the fourth with headers, and nobody else', async (name, args) => {
+    const filter = `{ name: ${name}, args: ${args} }`
+    const service = await start(store() + springRoutes(filter))
+    const url = `${service.service.gateway!.url}/api/test`
+    for (const left of [2, 1, 0]) {
+      const passed = await curl(url, 'user123')
+      expect(passed).toMatchObject({ status: 200, body: 'hello /api/test' })
+      expect(passed.headers.get('x-ratelimit-limit')).toBe('3')
+      expect(passed.headers.get('x-ratelimit-remaining')).toBe(String(left))
+    }
+    const refused = await curl(url, 'user123')
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(refused.headers.get('ratelimit-policy')).toMatch(/;q=3;/)
+    expect(JSON.parse(refused.body)).toMatchObject({ error: 'rate_limit_exceeded' })
+    expect((await curl(url, 'user456')).status).toBe(200)
+    // Without the header: anonymous, whoever it is, also under that name.
+    for (let i = 0; i < 3; i++) expect((await curl(url)).status).toBe(200)
+    expect((await curl(url)).status).toBe(429)
+    expect(seen).toHaveLength(7)
+  })
+})
+
+it('two gateways on one Redis share one limit, exactly', async () => {
+  const filter = '{ name: TokenBucketRateLimiter, args: { capacity: 50, refillRate: 1/1h } }'
+  const yaml = `store: ${redisStore(redis)}\n${springRoutes(filter).replace('api-route', 'shared-route')}`
+  const urls = [await start(yaml), await start(yaml)].map(({ service }) => service.gateway!.url)
+  const ask = (i: number) => fetch(`${urls[i % 2]}/api/x`).then(({ status }) => status)
+  const statuses = await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i)))
+  expect(statuses.filter((status) => status === 200)).toHaveLength(50)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(150)
+  expect(seen).toHaveLength(50)
+})
+
+describe('examples/gateway', () => {
+  const file = () =>
+    readFileSync(new URL('../../../examples/gateway/tidegate.yaml', import.meta.url), 'utf8').replace(
+      'listen: 8000',
+      'listen: 0',
+    )
+
+  it('three levels are one decision: what the third refuses, the first two have not counted', async () => {
+    const { service } = await start(file())
+    const { url } = service.gateway!
+    const left = (answer: { headers: Headers }) =>
+      Object.fromEntries(
+        [...answer.headers.get('ratelimit')!.matchAll(/"([\w-]+)";r=(\d+)/g)].map(([, name, r]) => [
+          name,
+          Number(r),
+        ]),
+      )
+    for (const n of [1, 2, 3]) {
+      const passed = await curl(`${url}/api/search`, 'user123')
+      expect(passed).toMatchObject({ status: 200, body: 'hello /search' })
+      expect(left(passed)).toStrictEqual({ everybody: 1000 - n, 'each-user': 10 - n, search: 3 - n })
+    }
+    expect((await curl(`${url}/api/search`, 'user123')).status).toBe(429)
+    // Another endpoint: seven are left for the user, so the refused request took none.
+    const other = await curl(`${url}/api/orders`, 'user123')
+    expect(other.status).toBe(200)
+    expect(left(other)['each-user']).toBe(6)
+    expect(seen.at(-1)!.headers['x-gateway']).toBe('tidegate')
+    expect((await curl(`${url}/api/search`, 'user456')).status).toBe(200)
+  })
+
+  it('mail waits in a queue and leaves at two a second', async () => {
+    const { service } = await start(file())
+    const arrived: number[] = []
+    const note = () => void arrived.push(performance.now())
+    upstream.on('request', note)
+    const send = () =>
+      fetch(`${service.gateway!.url}/mail`, { method: 'POST', headers: { 'x-user-id': 'a' } })
+    const statuses = (await Promise.all([send(), send(), send(), send()])).map(({ status }) => status)
+    upstream.off('request', note)
+    expect(statuses).toStrictEqual([200, 200, 200, 200])
+    const gaps = arrived.slice(1).map((at, i) => at - arrived[i]!)
+    // Timers and the network are a little late, each time anew.
+    for (const gap of gaps) expect(gap).toBeGreaterThan(350)
+    expect(arrived.at(-1)! - arrived[0]!).toBeGreaterThan(1350)
+  })
+})
