@@ -18,6 +18,7 @@ const RULE = {
   },
   'packages/client': { may: ['@tidegate/core'], node: false },
   'apps/server': { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
+  'apps/web': { may: ['@tidegate/core'], node: false },
   e2e: { may: ['@tidegate/core', '@tidegate/redis'], node: true },
   bench: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
 }
@@ -33,10 +34,10 @@ for (const [part, rule] of Object.entries(RULE)) {
   for (const file of sourcesIn(join(root, part, 'src'))) {
     files++
     const where = relative(root, file)
-    const isTest = file.endsWith('.test.ts')
+    const isTest = /\.test\.tsx?$/.test(file)
     for (const specifier of importsOf(readFileSync(file, 'utf8'))) {
       if (specifier.startsWith('.')) {
-        const target = resolve(dirname(file), specifier.replace(/\.js$/, '.ts'))
+        const target = sourceOf(resolve(dirname(file), specifier))
         const inside = !relative(join(root, part), target).startsWith('..')
         if (!inside)
           mistakes.push(`${where} reaches into another part by path (${specifier}); import its package`)
@@ -84,6 +85,17 @@ function sourcesIn(folder) {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => join(folder, name))
+}
+
+/**
+ * The source that an import of compiled code means.
+ * @param {string} path
+ */
+function sourceOf(path) {
+  const candidates = [path.replace(/\.js$/, '.ts'), path.replace(/\.js$/, '.tsx')]
+  return (
+    candidates.find((each) => statSync(each, { throwIfNoEntry: false })?.isFile()) ?? candidates[0] ?? path
+  )
 }
 
 /**

@@ -2,7 +2,7 @@
 // programs the tests start. Does only what is missing. Nothing but Node's own modules here: it runs first.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -21,6 +21,7 @@ const TOOLS = [
 checkNode()
 installDependencies()
 build()
+buildPage()
 if (process.argv.includes('--tools')) installTools()
 
 function checkNode() {
@@ -46,6 +47,43 @@ function build() {
   // tsc keeps its own record of which sources have changed.
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   run(process.execPath, [tsc, '--build'], 'the build failed; see the errors above.')
+}
+
+function buildPage() {
+  // Vite keeps no record: we keep the hash of all it builds from.
+  const stamp = join(root, 'node_modules', '.cache', 'tidegate-page')
+  const page = join(root, 'apps', 'web')
+  const sources = hashOf([
+    ...['src', 'public'].flatMap((folder) => filesIn(join(page, folder))),
+    ...['index.html', 'vite.config.ts'].map((name) => join(page, name)),
+    ...filesIn(join(root, 'packages', 'core', 'src')),
+    join(root, 'package-lock.json'),
+  ])
+  const isThere = existsSync(join(page, 'dist', 'index.html'))
+  if (isThere && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) return
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
+  const args = [vite, 'build', page, '--logLevel', 'warn']
+  run(process.execPath, args, 'the page could not be built; see the errors above.')
+  writeFileSync(stamp, sources)
+}
+
+/** @param {string} folder */
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+}
+
+/** @param {string[]} files */
+function hashOf(files) {
+  const hash = createHash('sha256')
+  for (const file of files)
+    hash
+      .update(`${file.slice(root.length)}\0`)
+      .update(readFileSync(file))
+      .update('\0')
+  return hash.digest('hex')
 }
 
 function installTools() {

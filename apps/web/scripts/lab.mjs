@@ -1,0 +1,14 @@
+// `npm run lab`: serves the page on its own, without the service.
+import { serveSite } from './static-server.mjs'
+
+const DEFAULT_PORT = 4173
+
+const port = process.env.PORT === undefined ? DEFAULT_PORT : Number(process.env.PORT)
+try {
+  const { url } = await serveSite(port)
+  console.log(`The lab is at ${url}  (Ctrl+C ends it)`)
+} catch (error) {
+  const reason = error instanceof Error ? error.message : String(error)
+  console.error(`lab: cannot serve on port ${port}: ${reason}. Set PORT to another one, or to 0 for any.`)
+  process.exitCode = 1
+}

@@ -1,0 +1,37 @@
+/** A whole number of a range. What is outside is moved to the nearest that is inside. */
+export function NumberField({
+  label,
+  value,
+  min,
+  max,
+  hint,
+  onChange,
+}: {
+  label: string
+  value: number
+  min: number
+  max: number
+  hint?: string | undefined
+  onChange: (value: number) => void
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        type="number"
+        inputMode="numeric"
+        min={min}
+        max={max}
+        step={1}
+        value={value}
+        onChange={(event) => {
+          const typed = Math.round(Number(event.currentTarget.value))
+          const next = Number.isFinite(typed) ? Math.min(max, Math.max(min, typed)) : value
+          event.currentTarget.value = String(next)
+          onChange(next)
+        }}
+      />
+      {hint !== undefined && <small>{hint}</small>}
+    </label>
+  )
+}

@@ -1,0 +1,73 @@
+import { formatClock, formatElapsed } from '../format.js'
+import { usePage } from '../page-context.js'
+import { type Playback, SPEEDS } from './playback.js'
+import type { Scenario } from './scenario.js'
+import { countUpTo } from './times.js'
+import { useTime } from './use-time.js'
+
+/** Play, pause, step from request to request, and drag. */
+export function Transport({ scenario, playback }: { scenario: Scenario; playback: Playback }) {
+  const { words } = usePage()
+  const now = useTime(playback)
+  const { arrivals, spanMs } = scenario
+  const stepBack = () => {
+    const before = arrivals.findLast((at) => at < now - 1e-6)
+    playback.seek(before ?? 0)
+  }
+  const stepOn = () => playback.seek(arrivals[countUpTo(arrivals, now + 1e-6)] ?? spanMs)
+  const text = momentText(scenario, now)
+  return (
+    <div class="transport" role="group" aria-label={words.lab.time}>
+      <button
+        type="button"
+        class="play"
+        onClick={() => (playback.isPlaying ? playback.pause() : playback.play())}
+        aria-label={playback.isPlaying ? words.lab.pause : words.lab.play}
+      >
+        <PlayIcon isPlaying={playback.isPlaying} />
+      </button>
+      <button type="button" class="quiet" onClick={stepBack} aria-label={words.lab.stepBack}>
+        <span aria-hidden="true">‹</span>
+      </button>
+      <button type="button" class="quiet" onClick={stepOn} aria-label={words.lab.stepOn}>
+        <span aria-hidden="true">›</span>
+      </button>
+      <input
+        type="range"
+        min={0}
+        max={1000}
+        step={1}
+        value={Math.round((now / spanMs) * 1000)}
+        aria-label={words.lab.time}
+        aria-valuetext={text}
+        onInput={(event) => playback.seek((Number(event.currentTarget.value) / 1000) * spanMs)}
+      />
+      <output class="moment" data-fact="moment">
+        {text}
+      </output>
+      <select
+        aria-label={words.lab.speed}
+        value={String(playback.speed)}
+        onChange={(event) => playback.setSpeed(Number(event.currentTarget.value))}
+      >
+        {SPEEDS.map((speed) => (
+          <option key={speed} value={String(speed)}>
+            {speed}×
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+export function momentText({ axis, originMs, spanMs }: Scenario, at: number): string {
+  return axis === 'clock' ? formatClock(originMs + at, spanMs < 60_000) : formatElapsed(at, spanMs)
+}
+
+function PlayIcon({ isPlaying }: { isPlaying: boolean }) {
+  return (
+    <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
+      <path d={isPlaying ? 'M5 3h3.5v14H5zM11.5 3H15v14h-3.5z' : 'M5 2.5v15l12-7.5z'} fill="currentColor" />
+    </svg>
+  )
+}

@@ -1,0 +1,98 @@
+import { formatDuration } from '../format.js'
+import type { LimiterState } from '../lab/state.js'
+
+export const en = {
+  name: 'English',
+  shell: {
+    skip: 'Skip to the content',
+    views: 'Views',
+    toLight: 'Light colours',
+    toDark: 'Dark colours',
+    footer: 'The lab runs the real @tidegate/core in your browser. Nothing you do here is sent anywhere.',
+  },
+  views: { compare: 'Compare', stories: 'Stories', choose: 'Choose' },
+  algorithms: {
+    'fixed-window': 'Fixed window',
+    'sliding-window-log': 'Sliding window log',
+    'sliding-window-counter': 'Sliding window counter',
+    'token-bucket': 'Token bucket',
+    'leaky-bucket': 'Leaky bucket',
+  },
+  lab: {
+    time: 'Time',
+    play: 'Play',
+    pause: 'Pause',
+    stepBack: 'Back to the request before',
+    stepOn: 'On to the next request',
+    speed: 'Speed',
+    arrivals: 'Arrivals',
+    requests: 'requests',
+    allowed: 'allowed',
+    refused: 'refused',
+    legend: 'Show or hide',
+    naive: (name: string) => `${name}, naive`,
+    worst: (count: number, limit: number) => `worst window ${count}, limit ${limit}`,
+    limitIs: (limit: number, windowMs: number) => `The limit: ${limit} in ${formatDuration(windowMs)}`,
+    laneChart: (name: string) => `${name}: requests allowed and refused over time, and its level`,
+    linesChart: 'One line for each algorithm over time',
+    inLastWindow: (windowMs: number) => `Admitted in the last ${formatDuration(windowMs)}, and the limit`,
+    through: (binMs: number) => `Went on their way, per ${formatDuration(binMs)}`,
+    cut: (count: number) => `Only the first ${count} requests are shown.`,
+    drawLabel:
+      'Draw requests: click or drag; with the keyboard, arrows left and right choose, up and down change',
+    drawCell: (atMs: number, count: number) => `at ${formatDuration(atMs)}: ${count} requests`,
+    inside: (state: LimiterState): string => {
+      switch (state.kind) {
+        case 'fixed-window':
+          return `${state.count} of ${state.limit} in this window`
+        case 'sliding-window-log':
+          return `${state.count} of ${state.limit} in the log`
+        case 'sliding-window-counter': {
+          const weight = (1 - state.elapsed).toFixed(2)
+          return `${state.prev} × ${weight} + ${state.curr}: ${state.used} of ${state.limit}`
+        }
+        case 'token-bucket':
+          return `${state.tokens.toFixed(1)} of ${state.capacity} tokens`
+        case 'leaky-bucket':
+          return state.level > 0
+            ? `${state.level.toFixed(1)} of ${state.capacity}; the next waits ${formatDuration(state.waitMs)}`
+            : `empty, room for ${state.capacity}`
+      }
+    },
+  },
+  compare: {
+    title: 'One stream of requests, five ways to limit it',
+    lead: 'Choose the traffic and the numbers, then hold the clock: play it, drag it, or step from request to request.',
+    traffic: 'Traffic',
+    policy: 'Numbers',
+    window: 'Window',
+    sameAsLimit: '0: as the limit',
+    kinds: {
+      steady: 'Steady',
+      bursts: 'Bursts',
+      boundary: 'Boundary attack',
+      ramp: 'Ramp',
+      random: 'Random',
+      drawn: 'Your own',
+    },
+    kindNotes: {
+      steady: 'One request after the other, always as far apart.',
+      bursts: 'Many requests in the same moment, then silence.',
+      boundary: 'As many as allowed right before a window ends, and again right after.',
+      ramp: 'It starts with nothing and grows evenly.',
+      random: 'Independent requests, as from many people. The same seed gives the same traffic.',
+      drawn: 'Click or drag in the row of arrivals. With the keyboard: arrows, Page Up, Page Down, Delete.',
+    },
+    numbers: {
+      limit: 'Limit',
+      capacity: 'Bucket capacity',
+      windows: 'Windows shown',
+      rate: 'Requests per window',
+      size: 'Requests per burst',
+      every: 'Every (% of window)',
+      lead: 'Within (% of window)',
+      seed: 'Seed',
+    },
+    windows: { '1s': '1 second', '10s': '10 seconds', '1m': '1 minute', '1h': '1 hour', '1d': '1 day' },
+  },
+}

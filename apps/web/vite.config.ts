@@ -1,0 +1,14 @@
+import { defineConfig } from 'vite'
+
+export default defineConfig({
+  // Relative addresses: the same files are served at / by the service, and from any folder as a static site.
+  base: './',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    target: 'es2022',
+    // Every browser that runs the page knows module preloads.
+    modulePreload: { polyfill: false },
+    // The content security policy lets nothing but the page's own files in.
+    assetsInlineLimit: 0,
+  },
+})
