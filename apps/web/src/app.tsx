@@ -49,9 +49,9 @@ export function App() {
   if (view === undefined) return null
   return (
     <Page.Provider value={page}>
-      <a class="skip" href="#main" onClick={skipToMain}>
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         {page.words.shell.skip}
-      </a>
+      </button>
       <Header page={page} current={view.id} setTheme={setTheme} />
       <main id="main" tabIndex={-1}>
         <view.component key={view.id} />
@@ -59,12 +59,6 @@ export function App() {
       <footer>{page.words.shell.footer}</footer>
     </Page.Provider>
   )
-}
-
-/** Without following the link: the address after # is where the visitor is. */
-function skipToMain(event: Event) {
-  event.preventDefault()
-  document.getElementById('main')?.focus()
 }
 
 function Header({

@@ -19,15 +19,19 @@ const MAX_SINGLE = 60
 export function drawState(context: Context, state: LimiterState, sheet: Sheet): void {
   switch (state.kind) {
     case 'fixed-window':
-      return drawFixedWindow(context, state, sheet)
+      drawFixedWindow(context, state, sheet)
+      break
     case 'sliding-window-log':
-      return drawLog(context, state, sheet)
+      drawLog(context, state, sheet)
+      break
     case 'sliding-window-counter':
-      return drawCounter(context, state, sheet)
+      drawCounter(context, state, sheet)
+      break
     case 'token-bucket':
-      return drawTokens(context, state, sheet)
+      drawTokens(context, state, sheet)
+      break
     case 'leaky-bucket':
-      return drawWater(context, state, sheet)
+      drawWater(context, state, sheet)
   }
 }
 

@@ -41,5 +41,9 @@ export function StatePicture({ stateAt, playback }: { stateAt: StateAt; playback
       unsubscribe()
     }
   }, [stateAt, playback, theme])
-  return <canvas class="state-picture" ref={canvas} aria-hidden="true" />
+  return (
+    <div aria-hidden="true">
+      <canvas class="state-picture" ref={canvas} />
+    </div>
+  )
 }

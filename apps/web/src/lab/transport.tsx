@@ -17,7 +17,7 @@ export function Transport({ scenario, playback }: { scenario: Scenario; playback
   const stepOn = () => playback.seek(arrivals[countUpTo(arrivals, now + 1e-6)] ?? spanMs)
   const text = momentText(scenario, now)
   return (
-    <div class="transport" role="group" aria-label={words.lab.time}>
+    <fieldset class="transport" aria-label={words.lab.time}>
       <button
         type="button"
         class="play"
@@ -56,7 +56,7 @@ export function Transport({ scenario, playback }: { scenario: Scenario; playback
           </option>
         ))}
       </select>
-    </div>
+    </fieldset>
   )
 }
 

@@ -38,7 +38,7 @@ export function WindowCharts({
   const kinds = shown.map((lane) => lane.kind)
   return (
     <section class="window-charts">
-      <div class="legend" role="group" aria-label={words.lab.legend}>
+      <fieldset class="legend" aria-label={words.lab.legend}>
         {lanes.map((lane) => (
           <button
             key={lane.id}
@@ -51,7 +51,7 @@ export function WindowCharts({
             {words.algorithms[lane.kind]}
           </button>
         ))}
-      </div>
+      </fieldset>
       <div class="two">
         <figure>
           <figcaption>{words.lab.inLastWindow(scenario.windowMs)}</figcaption>
