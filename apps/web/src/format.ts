@@ -7,6 +7,7 @@ const DAY = 24 * HOUR
 export function formatDuration(ms: number): string {
   if (ms > 0 && ms < 1) return `${round(ms * 1000, 0)} µs`
   if (ms < SECOND) return `${round(ms, 0)} ms`
+  if (ms === MINUTE || ms === HOUR || ms === DAY) return ms === MINUTE ? '1 min' : ms === HOUR ? '1 h' : '1 d'
   if (ms < 2 * MINUTE) return `${round(ms / SECOND, 1)} s`
   if (ms < 2 * HOUR) return `${round(ms / MINUTE, 1)} min`
   if (ms < 2 * DAY) return `${round(ms / HOUR, 1)} h`

@@ -1,5 +1,7 @@
 import type { ComponentType } from 'preact'
+import { Choose } from './lab/choose.js'
 import { Compare } from './lab/compare.js'
+import { Stories } from './lab/stories-view.js'
 import type { Words } from './words/words.js'
 
 /** A tab of the page. */
@@ -13,4 +15,6 @@ export interface View {
 /** In the order of the tabs. The first is shown where the address names none. */
 export const VIEWS: readonly View[] = [
   { id: 'compare', label: (words) => words.views.compare, component: Compare },
+  { id: 'stories', label: (words) => words.views.stories, component: Stories },
+  { id: 'choose', label: (words) => words.views.choose, component: Choose },
 ]

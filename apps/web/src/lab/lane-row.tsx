@@ -27,7 +27,9 @@ export function LaneRow({
           {lane.isNaive ? words.lab.naive(name) : name}
         </h3>
         <Counts lane={lane} playback={playback} />
-        <Worst scenario={scenario} lane={lane} />
+        {scenario.limit !== undefined && (
+          <Worst windowMs={scenario.windowMs} limit={scenario.limit} lane={lane} />
+        )}
       </div>
       <LaneChart scenario={scenario} lane={lane} playback={playback} />
       <div class="lane-state">
@@ -56,7 +58,7 @@ function Counts({ lane: { run }, playback }: { lane: Lane; playback: Playback })
 }
 
 /** The most that was let in within one window, wherever that is laid, against the limit. */
-function Worst({ scenario: { windowMs, limit }, lane }: { scenario: Scenario; lane: Lane }) {
+function Worst({ windowMs, limit, lane }: { windowMs: number; limit: number; lane: Lane }) {
   const { words } = usePage()
   const { count } = useMemo(() => worstWindow(lane.run.admittedMs, windowMs), [lane, windowMs])
   const most = Math.max(2 * limit, count)

@@ -7,9 +7,10 @@ export interface Scenario {
   /** When the axis starts, in milliseconds since the epoch: windows are aligned to that. */
   readonly originMs: number
   readonly spanMs: number
-  /** The stretch of time over which "at most so many" is judged, and how many that is. */
+  /** The windows that are drawn, and over which the worst is looked for. */
   readonly windowMs: number
-  readonly limit: number
+  /** How many there should be in a window at most. Undefined where the story is about something else. */
+  readonly limit: number | undefined
   readonly arrivals: readonly number[]
   readonly policies: readonly Policy[]
   /** How moments are written: from the start of the axis, or as the time of day. */

@@ -25,14 +25,15 @@ const at = (time: string) => Date.parse(`2030-01-01T${time}Z`)
 
 /** A burst on each side of the hour. */
 function boundary() {
+  const limit = 100
   const scenario: Scenario = {
     originMs: at('09:59:40'),
     spanMs: 40 * SECOND,
     windowMs: HOUR,
-    limit: 100,
+    limit,
     axis: 'clock',
-    arrivals: [...spread(10 * SECOND, 10 * SECOND, 100), ...spread(20 * SECOND, 10 * SECOND, 100)],
-    policies: fivePolicies(100, '1h'),
+    arrivals: [...spread(10 * SECOND, 10 * SECOND, limit), ...spread(20 * SECOND, 10 * SECOND, limit)],
+    policies: fivePolicies(limit, '1h'),
   }
   const lanes = lanesOf(scenario)
   const admitted = runOf(lanes, 'fixed-window').admittedMs
@@ -40,7 +41,7 @@ function boundary() {
     scenario,
     lanes,
     facts: {
-      limit: scenario.limit,
+      limit,
       seconds: Math.round((admitted.at(-1)! - admitted[0]!) / SECOND),
       fixed: admitted.length,
       log: runOf(lanes, 'sliding-window-log').admittedMs.length,
@@ -53,16 +54,17 @@ function boundary() {
 
 /** All of an hour's requests in one moment, an hour of nothing, and all of the next hour's. */
 function idleHour() {
+  const limit = 100
   const first = 10 * MINUTE
   const second = first + HOUR
   const scenario: Scenario = {
     originMs: at('09:50:00'),
     spanMs: 90 * MINUTE,
     windowMs: HOUR,
-    limit: 100,
+    limit,
     axis: 'clock',
-    arrivals: [...repeat(first, 100), ...repeat(second, 100)],
-    policies: fivePolicies(100, '1h'),
+    arrivals: [...repeat(first, limit), ...repeat(second, limit)],
+    policies: fivePolicies(limit, '1h'),
   }
   const lanes = lanesOf(scenario)
   const secondBurst = (id: string) => {
@@ -73,7 +75,7 @@ function idleHour() {
     scenario,
     lanes,
     facts: {
-      limit: scenario.limit,
+      limit,
       fixed: secondBurst('fixed-window'),
       log: secondBurst('sliding-window-log'),
       counter: secondBurst('sliding-window-counter'),
@@ -150,7 +152,7 @@ function lazyRefill() {
     originMs: at('09:59:59'),
     spanMs: 10 * SECOND,
     windowMs: 10 * SECOND,
-    limit: 100,
+    limit: undefined,
     axis: 'clock',
     arrivals: [...repeat(SECOND, 50), ...repeat(asked, 100)],
     policies: [policy],
@@ -184,7 +186,7 @@ function tokenAgainstLeaky() {
     originMs: at('10:00:00'),
     spanMs: 24 * SECOND,
     windowMs: 10 * SECOND,
-    limit: 10,
+    limit: undefined,
     axis: 'clock',
     arrivals: [...repeat(2 * SECOND, 10), ...spread(4 * SECOND, 12 * SECOND, 18)],
     policies: [tokenBucket({ capacity: 10, refillRate: 1 }), leakyBucket({ capacity: 10, leakRate: 1 })],
@@ -215,7 +217,7 @@ function lostHalf() {
     originMs: at('10:00:00'),
     spanMs: 36 * SECOND,
     windowMs: 6 * SECOND,
-    limit: 3,
+    limit: undefined,
     axis: 'clock',
     arrivals: [...repeat(0, capacity), ...pairs.flatMap((time) => repeat(time, 2))],
     policies: [leakyBucket({ capacity, leakRate: perSecond })],

@@ -7,6 +7,7 @@ import { usePage } from '../page-context.js'
 import { Curtain } from './curtain.js'
 import { LaneRow } from './lane-row.js'
 import type { Playback } from './playback.js'
+import { roundMoments } from './round-moments.js'
 import type { Lane, Scenario } from './scenario.js'
 import { countPerBin } from './times.js'
 import { momentText, Transport } from './transport.js'
@@ -42,7 +43,9 @@ export function Timeline({
           <ArrivalsChart scenario={scenario} axisOnly={arrivals !== undefined} />
           <Curtain playback={playback} />
         </div>
-        <div class="lane-state note">{words.lab.limitIs(scenario.limit, scenario.windowMs)}</div>
+        <div class="lane-state note">
+          {scenario.limit !== undefined && words.lab.limitIs(scenario.limit, scenario.windowMs)}
+        </div>
       </section>
       {lanes.map((lane) => (
         <LaneRow key={lane.id} scenario={scenario} lane={lane} playback={playback} />
@@ -53,6 +56,7 @@ export function Timeline({
 
 const BINS = 240
 const AXIS_HEIGHT = 26
+const LABEL_WIDTH = 84
 
 function ArrivalsChart({ scenario, axisOnly }: { scenario: Scenario; axisOnly: boolean }) {
   const { words, theme } = usePage()
@@ -95,11 +99,7 @@ export function timeAxis(scenario: Scenario): uPlot.Axis {
     font: '12px system-ui, sans-serif',
     grid: { stroke: colour('line'), width: 1 },
     ticks: { stroke: colour('line'), width: 1, size: 4 },
-    splits: (plot) => {
-      // As many as have room for their labels, and none at the ends, where labels would be cut.
-      const parts = [12, 8, 6, 4, 2].find((count) => plot.width / count > 84) ?? 2
-      return Array.from({ length: parts - 1 }, (_, i) => ((i + 1) / parts) * scenario.spanMs)
-    },
+    splits: (plot) => roundMoments(scenario, plot.width / LABEL_WIDTH),
     values: (_, splits) => splits.map((at) => momentText(scenario, at)),
   }
 }

@@ -1,5 +1,6 @@
 import { formatDuration } from '../format.js'
 import type { LimiterState } from '../lab/state.js'
+import { enStories } from './en-stories.js'
 
 export const en = {
   name: 'English',
@@ -59,6 +60,61 @@ export const en = {
             : `empty, room for ${state.capacity}`
       }
     },
+  },
+  stories: {
+    title: 'Eight stories',
+    lead: 'What goes wrong, what looks wrong and is not, and why. The numbers in the texts are those of the run below them.',
+    list: 'Stories',
+    notice: 'To notice',
+    texts: enStories,
+  },
+  choose: {
+    title: 'Which one do I need?',
+    lead: 'At most four questions. They end in a policy to take away.',
+    yes: 'Yes',
+    no: 'No',
+    result: 'The answer',
+    questions: {
+      bursts: {
+        ask: 'May a client send many at once, as long as its average holds?',
+        why: 'Pages that load ten things at a time, apps that come back from sleep, batch jobs.',
+      },
+      even: {
+        ask: 'Must whatever is behind the limit be reached at an even pace?',
+        why: 'A printer, a partner with a strict quota, a queue of slow jobs. Requests are told how long to wait.',
+      },
+      simple: {
+        ask: 'Is it a quota that people should be able to name, and is it fine if twice as much passes around a boundary?',
+        why: '"1,000 a day, new at midnight UTC". Nothing is simpler or cheaper.',
+      },
+      exact: {
+        ask: 'Must there never be more than the limit in any window, provably?',
+        why: 'Logins, payments, text messages. It remembers every request, so the limit should be small.',
+      },
+    },
+    because: {
+      'token-bucket': 'A burst up to the capacity, then the steady rate. The usual choice for an API.',
+      'leaky-bucket':
+        'Takes in up to the capacity and says how long to hold each request, so that they leave evenly.',
+      'fixed-window':
+        'One count that starts again with every window. Remember the boundary: twice the limit can pass around it.',
+      'sliding-window-log':
+        'The time of every unit is kept: never more than the limit, wherever you lay the window.',
+      'sliding-window-counter':
+        'Two counts that come close to the log, for any limit. If you have no strong opinion, this is it.',
+    },
+    keys: 'Keys (clients)',
+    yamlNote: 'tidegate.yaml, for: tidegate start --config tidegate.yaml',
+    typescriptNote: 'In your own process, without the service',
+    curlNote: 'Asking the service that has this file',
+    memory: 'Memory',
+    inProcess: 'In the process',
+    inRedis: 'In Redis',
+    memoryNote: (keys: string) =>
+      `About, for ${keys} keys that all have used up their limit, with short names. Worked out from docs/benchmarks.md, where the runs are.`,
+    copy: 'Copy',
+    copied: 'Copied',
+    copyWhat: (what: string) => `Copy: ${what}`,
   },
   compare: {
     title: 'One stream of requests, five ways to limit it',

@@ -1,4 +1,5 @@
 import { formatDuration } from '../format.js'
+import { koStories } from './ko-stories.js'
 import type { Words } from './words.js'
 
 export const ko: Words = {
@@ -59,6 +60,59 @@ export const ko: Words = {
             : `비어 있음, 용량 ${state.capacity}`
       }
     },
+  },
+  stories: {
+    title: '여덟 가지 이야기',
+    lead: '무엇이 잘못되는지, 무엇이 잘못처럼 보이지만 아닌지, 그리고 왜 그런지. 글에 나오는 숫자는 바로 아래 실행에서 나온 것입니다.',
+    list: '이야기 목록',
+    notice: '눈여겨볼 것',
+    texts: koStories,
+  },
+  choose: {
+    title: '무엇을 골라야 할까?',
+    lead: '많아야 네 가지 질문입니다. 끝에는 가져다 쓸 정책이 나옵니다.',
+    yes: '예',
+    no: '아니요',
+    result: '답',
+    questions: {
+      bursts: {
+        ask: '평균만 지키면 한꺼번에 많이 보내도 되나요?',
+        why: '한 번에 열 가지를 불러오는 화면, 잠에서 깨어난 앱, 일괄 작업이 그렇습니다.',
+      },
+      even: {
+        ask: '제한 뒤에 있는 쪽에 요청이 고르게 닿아야 하나요?',
+        why: '프린터, 할당량이 엄격한 협력사, 느린 작업의 대기열. 요청마다 얼마나 기다릴지 알려 줍니다.',
+      },
+      simple: {
+        ask: '사람들이 말로 할 수 있는 할당량이고, 경계에서 두 배가 지나가도 괜찮나요?',
+        why: '"하루 1,000건, UTC 자정에 새로 시작". 이보다 단순하고 값싼 것은 없습니다.',
+      },
+      exact: {
+        ask: '어느 구간을 잡아도 제한을 절대 넘으면 안 되나요?',
+        why: '로그인, 결제, 문자 발송. 요청을 모두 기억하므로 제한이 작아야 좋습니다.',
+      },
+    },
+    because: {
+      'token-bucket': '용량까지는 몰려와도 되고, 그 뒤로는 일정한 속도입니다. API에 흔히 쓰는 선택입니다.',
+      'leaky-bucket': '용량까지 받아들이고, 고르게 나가도록 요청마다 얼마나 붙잡아 둘지 알려 줍니다.',
+      'fixed-window':
+        '윈도우마다 새로 시작하는 숫자 하나입니다. 경계 앞뒤로 제한의 두 배가 지나갈 수 있음을 기억하세요.',
+      'sliding-window-log': '요청의 시각을 모두 간직합니다. 구간을 어디에 잡아도 제한을 넘지 않습니다.',
+      'sliding-window-counter':
+        '숫자 두 개로 로그에 가까운 결과를 냅니다. 제한이 얼마든 됩니다. 딱히 생각이 없다면 이것입니다.',
+    },
+    keys: '키 (클라이언트) 수',
+    yamlNote: 'tidegate.yaml, 실행은 tidegate start --config tidegate.yaml',
+    typescriptNote: '서비스 없이 프로세스 안에서',
+    curlNote: '이 파일로 띄운 서비스에 묻기',
+    memory: '메모리',
+    inProcess: '프로세스 안',
+    inRedis: 'Redis',
+    memoryNote: (keys) =>
+      `짧은 이름의 키 ${keys}개가 모두 제한을 다 썼을 때의 어림값입니다. 측정 결과가 있는 docs/benchmarks.md에서 계산했습니다.`,
+    copy: '복사',
+    copied: '복사됨',
+    copyWhat: (what) => `복사: ${what}`,
   },
   compare: {
     title: '같은 요청, 다섯 가지 제한 방법',
