@@ -100,6 +100,9 @@ export function timeAxis(scenario: Scenario): uPlot.Axis {
     grid: { stroke: colour('line'), width: 1 },
     ticks: { stroke: colour('line'), width: 1, size: 4 },
     splits: (plot) => roundMoments(scenario, plot.width / LABEL_WIDTH),
-    values: (_, splits) => splits.map((at) => momentText(scenario, at)),
+    values: (_, splits) => {
+      const isRound = splits.every((at) => (scenario.originMs + at) % 1000 === 0)
+      return splits.map((at) => momentText(scenario, at, isRound))
+    },
   }
 }

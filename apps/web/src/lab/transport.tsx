@@ -60,8 +60,11 @@ export function Transport({ scenario, playback }: { scenario: Scenario; playback
   )
 }
 
-export function momentText({ axis, originMs, spanMs }: Scenario, at: number): string {
-  return axis === 'clock' ? formatClock(originMs + at, spanMs < 60_000) : formatElapsed(at, spanMs)
+/** `isRound` where milliseconds would all be zero. */
+export function momentText({ axis, originMs, spanMs }: Scenario, at: number, isRound = false): string {
+  return axis === 'clock'
+    ? formatClock(originMs + at, spanMs < 60_000 && !isRound)
+    : formatElapsed(at, spanMs)
 }
 
 function PlayIcon({ isPlaying }: { isPlaying: boolean }) {
