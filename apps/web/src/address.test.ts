@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import { formatPlace, oneOf, parsePlace, wholeNumber } from './address.js'
+import { languageOf } from './words/words.js'
+
+it('a place comes back from its address', () => {
+  const place = {
+    view: 'compare',
+    params: new Map([
+      ['limit', '5'],
+      ['x', '<&=?#> 한국어'],
+    ]),
+  }
+  expect(parsePlace(formatPlace(place))).toStrictEqual(place)
+})
+
+it.each([
+  ['', '', []],
+  ['#', '', []],
+  ['#/stories', 'stories', []],
+  ['#/stories?a=1&a=2', 'stories', [['a', '2']]],
+  ['#?%E0%A4%A', '', [['\uFFFD%A', '']]],
+])('%s is read, whatever it is', (hash, view, params) => {
+  expect(parsePlace(hash)).toStrictEqual({ view, params: new Map(params as [string, string][]) })
+})
+
+it.each([
+  ['5', 5],
+  ['1', 1],
+  ['9', 9],
+  ['0', 7],
+  ['10', 7],
+  ['-5', 7],
+  ['5.5', 7],
+  ['5e0', 7],
+  [' 5', 7],
+  ['', 7],
+  [undefined, 7],
+  ['9'.repeat(400), 7],
+])('of 1 to 9, else 7, %s is %d', (text, expected) => {
+  expect(wholeNumber(text, 1, 9, 7)).toBe(expected)
+})
+
+it('one of the choices, else the default', () => {
+  expect(oneOf('b', ['a', 'b'], 'a')).toBe('b')
+  expect(oneOf('toString', ['a', 'b'], 'a')).toBe('a')
+})
+
+it.each([
+  ['ko', ['en-US'], 'ko'],
+  [undefined, ['ko-KR', 'en'], 'ko'],
+  [undefined, ['fr', 'ko'], 'ko'],
+  [undefined, ['fr'], 'en'],
+  ['xx', ['ko'], 'ko'],
+  ['__proto__', [], 'en'],
+])('%s in the address and %j in the browser: %s', (inAddress, ofBrowser, expected) => {
+  expect(languageOf(inAddress, ofBrowser)).toBe(expected)
+})
