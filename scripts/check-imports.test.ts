@@ -65,6 +65,19 @@ it.each([
     'may not import @tidegate/redis',
   ],
   [
+    'a store in the page',
+    { 'apps/web/src/a.tsx': "import { RedisStore } from '@tidegate/redis'" },
+    'may not import @tidegate/redis',
+  ],
+  [
+    'a circle of components',
+    {
+      'apps/web/src/a.tsx': "import { B } from './b.js'",
+      'apps/web/src/b.tsx': "import { A } from './a.js'",
+    },
+    'a.tsx → apps/web/src/b.tsx → apps/web/src/a.tsx',
+  ],
+  [
     'another part by path',
     { 'bench/src/a.ts': "import { x } from '../../packages/core/src/x.js'" },
     'reaches into another part',

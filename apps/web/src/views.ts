@@ -12,7 +12,7 @@ export interface View {
   readonly component: ComponentType
 }
 
-/** In the order of the tabs. The first is shown where the address names none. */
+/** In the order of the tabs: the lab's, then what `dashboard/` has. The first is shown where the address names none. */
 export const VIEWS: readonly View[] = [
   { id: 'compare', label: (words) => words.views.compare, component: Compare },
   { id: 'stories', label: (words) => words.views.stories, component: Stories },

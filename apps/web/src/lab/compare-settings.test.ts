@@ -19,7 +19,7 @@ const settings = fc.record({
   traffic: fc.constantFrom(...TRAFFIC_KINDS),
   window: fc.constantFrom(...WINDOWS),
   cells: fc.array(fc.integer({ min: 0, max: 99 }), { minLength: CELLS, maxLength: CELLS }),
-}) as fc.Arbitrary<CompareSettings>
+}) as unknown as fc.Arbitrary<CompareSettings>
 
 describe('the settings of Compare', () => {
   it('come back from the address as they went in', () => {

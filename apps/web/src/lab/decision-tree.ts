@@ -12,8 +12,6 @@ export const QUESTIONS = [
   { id: 'exact', ifYes: 'sliding-window-log' },
 ] as const satisfies readonly { id: string; ifYes: AlgorithmName }[]
 
-export type QuestionId = (typeof QUESTIONS)[number]['id']
-
 const IF_ALL_NO: AlgorithmName = 'sliding-window-counter'
 
 /** `nny`: no, no, yes. What comes after a yes says nothing; text that is no answers is none given. */

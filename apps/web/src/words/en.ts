@@ -152,3 +152,6 @@ export const en = {
     windows: { '1s': '1 second', '10s': '10 seconds', '1m': '1 minute', '1h': '1 hour', '1d': '1 day' },
   },
 }
+
+/** Every text of the page. The compiler holds the other languages to the same keys and the same numbers. */
+export type Words = typeof en

@@ -1,6 +1,6 @@
 import { formatDuration } from '../format.js'
+import type { Words } from './en.js'
 import { koStories } from './ko-stories.js'
-import type { Words } from './words.js'
 
 export const ko: Words = {
   name: '한국어',

@@ -1,8 +1,7 @@
-import { en } from './en.js'
+import { en, type Words } from './en.js'
 import { ko } from './ko.js'
 
-/** Every text of the page. The compiler holds the languages to the same keys and the same numbers in them. */
-export type Words = typeof en
+export type { Words }
 
 export type Language = 'en' | 'ko'
 
