@@ -3,15 +3,14 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** A length of time with its unit, short: `250 ms`, `1.5 s`, `2 min`, `36 h`. The symbols are everybody's. */
+/** A length of time, short: `250 ms`, `1.5 s`, `2 min`, `36 h`. The symbols are everybody's, and stay with the number. */
 export function formatDuration(ms: number): string {
-  if (ms > 0 && ms < 1) return `${round(ms * 1000, 0)} µs`
-  if (ms < SECOND) return `${round(ms, 0)} ms`
-  if (ms === MINUTE || ms === HOUR || ms === DAY) return ms === MINUTE ? '1 min' : ms === HOUR ? '1 h' : '1 d'
-  if (ms < 2 * MINUTE) return `${round(ms / SECOND, 1)} s`
-  if (ms < 2 * HOUR) return `${round(ms / MINUTE, 1)} min`
-  if (ms < 2 * DAY) return `${round(ms / HOUR, 1)} h`
-  return `${round(ms / DAY, 1)} d`
+  if (ms > 0 && ms < 1) return withUnit(ms * 1000, 0, 'µs')
+  if (ms < SECOND) return withUnit(ms, 0, 'ms')
+  if (ms < 2 * MINUTE && ms !== MINUTE) return withUnit(ms / SECOND, 1, 's')
+  if (ms < 2 * HOUR && ms !== HOUR) return withUnit(ms / MINUTE, 1, 'min')
+  if (ms < 2 * DAY && ms !== DAY) return withUnit(ms / HOUR, 1, 'h')
+  return withUnit(ms / DAY, 1, 'd')
 }
 
 /** A moment of an axis of this length, from its start. */
@@ -29,18 +28,18 @@ export function formatClock(epochMs: number, withMs: boolean): string {
 }
 
 export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${round(bytes, 0)} B`
-  if (bytes < 1e6) return `${round(bytes / 1e3, 1)} kB`
-  if (bytes < 1e9) return `${round(bytes / 1e6, 1)} MB`
-  return `${round(bytes / 1e9, 1)} GB`
+  if (bytes < 1000) return withUnit(bytes, 0, 'B')
+  if (bytes < 1e6) return withUnit(bytes / 1e3, 1, 'kB')
+  if (bytes < 1e9) return withUnit(bytes / 1e6, 1, 'MB')
+  return withUnit(bytes / 1e9, 1, 'GB')
 }
 
 export function formatCount(count: number): string {
   return count.toLocaleString('en')
 }
 
-function round(value: number, decimals: number): string {
-  return String(Number(value.toFixed(decimals)))
+function withUnit(value: number, decimals: number, unit: string): string {
+  return `${Number(value.toFixed(decimals))}\u00a0${unit}`
 }
 
 function two(value: number): string {
