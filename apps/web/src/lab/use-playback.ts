@@ -18,8 +18,10 @@ export function usePlayback(spanMs: number): Playback {
   // A new axis gets a new clock, a new time does not
   const playback = useMemo(() => createPlayback(spanMs, wanted), [spanMs])
 
-  // Back, forward, or a link to another moment.
+  // Back, forward, or a link to another moment; not what the clock itself wrote, as it may have moved since.
+  const written = useRef<number>(undefined)
   useEffect(() => {
+    if (wanted === written.current) return
     if (Math.round(playback.timeMs) !== wanted && !playback.isPlaying) playback.seek(wanted)
   }, [playback, wanted])
 
@@ -29,6 +31,7 @@ export function usePlayback(spanMs: number): Playback {
       const { place, go } = latest.current
       const params = new Map(place.params)
       const now = Math.round(playback.timeMs)
+      written.current = now
       if (now === spanMs) params.delete('t')
       else params.set('t', String(now))
       if (params.get('t') !== place.params.get('t')) go({ ...place, params }, 'replace')
