@@ -60,5 +60,5 @@ export function hasNginx(): boolean {
 
 export function nginxVersion(): string {
   const { stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8' })
-  return /(\d+\.\d+\.\d+)/.exec(stderr ?? '')?.[1] ?? 'not installed (on Debian: apt install nginx-light)'
+  return /(\d+\.\d+\.\d+)/.exec(stderr ?? '')?.[1] ?? 'none'
 }

@@ -1,7 +1,7 @@
 import type { Benchmark } from './benchmark.js'
 import type { Figures } from './figures.js'
 import { columns } from './gateway-report.js'
-import { GATEWAY_SCENARIOS, gatewayScenarioNamed, nginxVersion } from './gateway-scenarios.js'
+import { GATEWAY_SCENARIOS, gatewayScenarioNamed, hasNginx, nginxVersion } from './gateway-scenarios.js'
 import { startProxy, startUpstream } from './gateway-server.js'
 import { assertProxies, countAt } from './gateway-set-up.js'
 import { judge } from './gateway-targets.js'
@@ -9,6 +9,7 @@ import { versionsOf } from './versions.js'
 import { loadWithWrk, wrkVersion } from './wrk.js'
 
 const WARM_UP_SECONDS = 2
+let isNginxMissed = !hasNginx()
 
 /** Requests through the gateway, against other proxies before the same upstream. */
 export const gateway: Benchmark = {
@@ -25,6 +26,8 @@ export const gateway: Benchmark = {
 }
 
 async function measure(name: string, contender: string): Promise<Figures> {
+  if (isNginxMissed) console.error('nginx is not there and left out; on Debian: apt install nginx-light')
+  isNginxMissed = false
   const { method, bodyBytes, users, connections, seconds } = gatewayScenarioNamed(name)
   const load = { script: 'proxy.lua', args: [method, String(bodyBytes), String(users)], connections }
   const upstream = await startUpstream()

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Attempt } from './attempt.js'
 import type { RouteInForce } from './in-force.js'
 import type { RequestFactsOf } from './request-facts.js'
 import type { Flat } from './request-headers.js'
@@ -23,7 +22,7 @@ export interface Exchange {
   /** Wants to go on as a WebSocket. */
   readonly upgrade: Upgrade | undefined
   /** What is under way. */
-  attempt: Attempt | undefined
+  attempt: { cancel(): void } | undefined
   /** How often it was sent again. */
   retries: number
   /** How often it went on to another upstream because one could not be reached. */

@@ -3,7 +3,7 @@ import type { HealthCheck } from './route.js'
 import type { Upstream } from './upstreams.js'
 
 /** One upstream under watch. */
-export interface Watched {
+interface Watched {
   readonly isWell: boolean
 }
 
