@@ -14,15 +14,22 @@ export function startUpstream(): Promise<ServerUnderLoad> {
 
 const PROGRAMS: Readonly<Record<string, string>> = {
   [BARE]: '../dist/gateway-bare-child.js',
-  [OURS]: '../gateway-ours.mjs',
   [FASTIFY]: '../dist/gateway-fastify-child.js',
 }
 
 export function startProxy(contender: string, upstreamUrl: string): Promise<ServerUnderLoad> {
   if (contender === NGINX) return startNginx(upstreamUrl)
+  if (contender === OURS) return startOurs(upstreamUrl)
   const program = PROGRAMS[contender]
   if (program === undefined) throw new Error(`There is no contender "${contender}".`)
   return startNode(SERVER_CORE, [fileOf(program), upstreamUrl])
+}
+
+function startOurs(upstreamUrl: string): Promise<ServerUnderLoad> {
+  const program = fileOf('../../apps/server/bin/tidegate.mjs')
+  const args = [program, 'start', '--config', fileOf('../gateway.yaml'), '--port', '0']
+  const says = { env: { UPSTREAM: upstreamUrl }, before: 'The gateway serves on ' }
+  return startNode(SERVER_CORE, args, says)
 }
 
 async function startNginx(upstreamUrl: string): Promise<ServerUnderLoad> {

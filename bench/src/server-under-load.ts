@@ -11,13 +11,24 @@ export interface ServerUnderLoad {
   stop(): Promise<void>
 }
 
+export interface NodeOptions {
+  env?: Readonly<Record<string, string>>
+  /** What stands before its address where it says it. Default: nothing, the first address is it. */
+  before?: string
+}
+
 /** Starts a program of Node on one core, which says where it listens. */
-export async function startNode(core: number, args: readonly string[]): Promise<ServerUnderLoad> {
-  const { server, ended } = run(core, process.execPath, args)
+export async function startNode(
+  core: number,
+  args: readonly string[],
+  { env = {}, before = '' }: NodeOptions = {},
+): Promise<ServerUnderLoad> {
+  const { server, ended } = run(core, process.execPath, args, env)
+  const address = new RegExp(`${before}(http://[\\d.]+:\\d+)`)
   const url = await new Promise<string>((resolve, reject) => {
     createInterface(server.stdout).on('line', (line) => {
-      const said = /http:\/\/[\d.]+:\d+/.exec(line)
-      if (said !== null) resolve(said[0])
+      const said = address.exec(line)
+      if (said !== null) resolve(said[1]!)
     })
     ended.then(() => reject(new Error(`A server ended before it served: ${args.join(' ')}`)))
   })
@@ -47,9 +58,17 @@ async function isThere(url: string): Promise<boolean> {
   )
 }
 
-function run(core: number, program: string, args: readonly string[]) {
+function run(
+  core: number,
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
   const { command, args: all } = onCore(core, program, args)
-  const server = spawn(command, all, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const server = spawn(command, all, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  })
   running.add(server)
   const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
   ended.then(() => running.delete(server))
