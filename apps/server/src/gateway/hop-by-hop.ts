@@ -17,9 +17,12 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
+/** One bit for each length that such a name has: most names need not be looked up. */
+const LENGTHS = [...HOP_BY_HOP].reduce((bits, { length }) => bits | (1 << length), 0)
+
 /** `name` in lower case. */
 export function isHopByHop(name: string): boolean {
-  return HOP_BY_HOP.has(name)
+  return name.length < 32 && (LENGTHS & (1 << name.length)) !== 0 && HOP_BY_HOP.has(name)
 }
 
 /** The other headers that a `Connection` header names, in lower case; undefined if it names none. */

@@ -32,7 +32,7 @@ export function headToSend(
     const lower = name.toLowerCase()
     if (lower === 'trailer') trailer = raw[i + 1]!.toString('latin1')
     if (isHopByHop(lower) || named?.has(lower)) continue
-    if (limits !== undefined && Object.hasOwn(limits, lower)) continue
+    if (limits !== undefined && isAboutLimits(lower) && Object.hasOwn(limits, lower)) continue
     const value = raw[i + 1]!.toString('latin1')
     if (lower === 'content-length') {
       // There is no body, and it may not be said to have a length.
@@ -48,6 +48,12 @@ export function headToSend(
     if (names.length > 0) flat.push('trailer', names.join(','))
   }
   return { status, flat, length }
+}
+
+/** Whether it may be one of those: `ratelimit`, `retry-after`, `x-ratelimit-limit` and the like. */
+function isAboutLimits(name: string): boolean {
+  const first = name.charCodeAt(0)
+  return first === 0x72 || first === 0x78
 }
 
 function namedIn(raw: RawHeaders): ReadonlySet<string> | undefined {
