@@ -1,5 +1,6 @@
 import { createServer as createNetServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { startFullUpstream } from '../../test/full-upstream.js'
 import {
   countsIn,
   deadUrl,
@@ -127,14 +128,16 @@ describe('an upstream', () => {
   })
 
   it('that accepts no connection: 504', async () => {
-    gateway = await gatewayTo({
-      upstreams: ['http://192.0.2.1:9'],
-      timeouts: { ...TIMEOUTS, connectMs: 200 },
-    })
-    const response = await fetch(gateway.url)
-    // Where there is no way to that address at all, the system says so at once.
-    expect([502, 504]).toContain(response.status)
-    await expectNoLeak(gateway)
+    const full = await startFullUpstream()
+    try {
+      gateway = await gatewayTo({ upstreams: [full.url], timeouts: { ...TIMEOUTS, connectMs: 200 } })
+      const response = await fetch(gateway.url)
+      expect(response.status).toBe(504)
+      expect(await response.json()).toMatchObject({ message: 'The upstream could not be reached in time.' })
+      await expectNoLeak(gateway)
+    } finally {
+      await full.close()
+    }
   })
 
   it.each<[string, string, boolean]>([
