@@ -2,7 +2,7 @@
 // programs the tests start. Does only what is missing. Nothing but Node's own modules here: it runs first.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -59,11 +59,15 @@ function buildPage() {
     ...filesIn(join(root, 'packages', 'core', 'src')),
     join(root, 'package-lock.json'),
   ])
-  const isThere = existsSync(join(page, 'dist', 'index.html'))
+  // The service serves, and is published with, a copy beside its compiled code: it knows nothing of this workspace.
+  const served = join(root, 'apps', 'server', 'dist', 'page')
+  const isThere = [join(page, 'dist'), served].every((folder) => existsSync(join(folder, 'index.html')))
   if (isThere && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) return
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
   const args = [vite, 'build', page, '--logLevel', 'warn']
   run(process.execPath, args, 'the page could not be built; see the errors above.')
+  rmSync(served, { recursive: true, force: true })
+  cpSync(join(page, 'dist'), served, { recursive: true })
   writeFileSync(stamp, sources)
 }
 

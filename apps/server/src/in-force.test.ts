@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { gatewayRequest } from '../test/gateway-request.js'
 import { loadConfig } from './config/load.js'
 import { inForceOf } from './in-force.js'
+import { createNotedKeys } from './live/noted-keys.js'
 import { createMetrics } from './metrics/metrics.js'
 
 const FILE = `
@@ -21,7 +22,7 @@ it('limits of routes are counted by algorithm and by policy, and count on when t
   const load = () => {
     const loaded = loadConfig({ text: FILE, env: {} })
     if ('mistakes' in loaded) throw new Error('the file has mistakes')
-    return inForceOf(loaded.config, metrics, store)
+    return inForceOf(loaded.config, { store, metrics, keys: createNotedKeys() })
   }
   const request = gatewayRequest()
   for (const inForce of [load(), load()]) {

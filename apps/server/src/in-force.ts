@@ -4,6 +4,7 @@ import type { Config } from './config/config.js'
 import { compileRoutes } from './gateway/compile.js'
 import type { Route } from './gateway/route.js'
 import type { Router } from './gateway/router.js'
+import type { NotedKeys } from './live/noted-keys.js'
 import { type Meter, type Metrics, recordCheck } from './metrics/metrics.js'
 import { type Tokens, tokensOf } from './tokens.js'
 
@@ -25,14 +26,28 @@ export interface PolicyInForce {
   readonly policy: Policy
   readonly algorithm: AlgorithmLabel
   readonly meter: Meter
+  /** Whether keys are shown to nobody, not even to administrators: only their hashes. */
+  readonly hasSecretKeys: boolean
 }
 
-export function inForceOf(config: Config, metrics: Metrics, store: Store): InForce {
+/** Where checks are decided, and where they are noted. */
+interface Uses {
+  readonly store: Store
+  readonly metrics: Metrics
+  readonly keys: NotedKeys
+}
+
+export function inForceOf(config: Config, { store, metrics, keys }: Uses): InForce {
   const all = [...config.policies.values(), ...(config.gateway?.policies ?? [])]
   const meters = metrics.metersFor(all)
   const policies = new Map<string, PolicyInForce>()
   for (const policy of all) {
-    policies.set(policy.name, { policy, algorithm: labelOf(policy), meter: meters.get(policy.name)! })
+    policies.set(policy.name, {
+      policy,
+      algorithm: labelOf(policy),
+      meter: meters.get(policy.name)!,
+      hasSecretKeys: config.secretKeys.has(policy.name),
+    })
   }
   const byAlgorithm = new Map<string, PolicyInForce>()
   for (const [label, name] of Object.entries(ALGORITHM_CHOICES)) byAlgorithm.set(label, policies.get(name)!)
@@ -44,9 +59,11 @@ export function inForceOf(config: Config, metrics: Metrics, store: Store): InFor
     tokens: tokensOf(config),
     router:
       config.gateway &&
-      compileRoutes(config.gateway, store, ({ policy, allowed, degraded }, seconds) => {
-        recordCheck(meters.get(policy)!, allowed, seconds)
-        if (degraded !== undefined) metrics.countDegraded(degraded)
+      compileRoutes(config.gateway, store, ({ key, decision }, seconds) => {
+        const by = policies.get(decision.policy)!
+        recordCheck(by.meter, decision.allowed, seconds)
+        if (decision.degraded !== undefined) metrics.countDegraded(decision.degraded)
+        if (keys.isOn) keys.note(by, key, decision.allowed)
       }),
   }
 }

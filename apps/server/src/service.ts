@@ -3,7 +3,11 @@ import type { Logger } from 'pino'
 import type { Gateway } from './gateway/gateway.js'
 import type { Health } from './health.js'
 import type { InForce } from './in-force.js'
+import type { Instances } from './live/instances.js'
+import type { Live } from './live/live.js'
+import type { NotedKeys } from './live/noted-keys.js'
 import type { Metrics } from './metrics/metrics.js'
+import type { NaiveCounter } from './race/naive-counter.js'
 
 /** What the routes know: everything that a request may need. */
 export interface Service {
@@ -12,12 +16,30 @@ export interface Service {
   readonly store: Store
   readonly health: Health
   readonly metrics: Metrics
+  /** The busiest and most refused keys, while somebody looks. */
+  readonly keys: NotedKeys
+  readonly live: Live
+  /** Who shares the store. */
+  readonly instances: Instances
+  /** What the race counts with. */
+  readonly counter: NaiveCounter
   /** What Prometheus reads: of this process, or of all that serve together. */
   readonly exposition: () => Promise<string>
   readonly log: Logger
   readonly version: string
   /** Beside the API, if the configuration has one. */
   gateway: Gateway | undefined
+  /** What came of reading the configuration again; undefined if it has not been. */
+  lastReload: Reload | undefined
   /** Whether it is being stopped: connections are no longer kept. */
   isStopping: boolean
+}
+
+export interface Reload {
+  readonly timeMs: number
+  readonly isInForce: boolean
+  /** One line for each; empty if it is in force. */
+  readonly mistakes: readonly string[]
+  /** Options that have changed, but are read at the start only. */
+  readonly needRestart: readonly string[]
 }

@@ -19,7 +19,7 @@ const commands = ['README.md', 'docs/service.md'].flatMap((name) => {
     const before = text.slice(0, index)
     const [, yaml = ''] = [...before.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].at(-1) ?? []
     // A service of its own for each page: what one has used up is not gone for the other.
-    const file = `# ${name}\n${yaml}`
+    const file = `${yaml}# ${name}\n`
     return { title: `${name}, line ${before.split('\n').length}`, file, command: command!, kind, answer }
   })
 })

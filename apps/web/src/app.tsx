@@ -56,7 +56,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         <view.component key={view.id} />
       </main>
-      <footer>{page.words.shell.footer}</footer>
+      <footer>{view.footer?.(page.words) ?? page.words.shell.footer}</footer>
     </Page.Provider>
   )
 }

@@ -24,6 +24,7 @@ import {
   type RedisConnection,
 } from './connection.js'
 import { assertPrefix, DEFAULT_PREFIX } from './keys.js'
+import { keepCommands } from './store-commands.js'
 import { TIME_DOOR } from './time-door.js'
 
 export interface RedisStoreOptions extends ConnectOptions {
@@ -57,6 +58,7 @@ export class RedisStore implements Store {
   ) {
     const { prefix, maxBatch, rememberRefusalsMs, maxRemembered } = parse(options)
     const connection = connectionTo(redis, options)
+    keepCommands(this, connection, prefix)
     const slotOf = connection.isCluster ? calculateSlot : () => 0
     const clock = (options as { [TIME_DOOR]?: Clock })[TIME_DOOR]
     const timeUs = clock === undefined ? () => 0 : () => clock.nowUs()

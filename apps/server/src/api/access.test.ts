@@ -8,6 +8,9 @@ const POLICIES = '/api/v1/admin/policies'
 const ADMIN = [
   ['DELETE', `${RESET}?key=somebody`],
   ['GET', POLICIES],
+  ['GET', '/api/v1/admin/live?events=1'],
+  ['GET', '/api/v1/admin/keys?key=somebody'],
+  ['POST', '/api/v1/admin/race'],
 ] as const
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
@@ -114,6 +117,15 @@ describe('an administrator, where there is no token,', () => {
       ],
       ['through a proxy that says Via', '127.0.0.1', { ...local, via: '1.1 proxy' }, 403],
       ['through a proxy that says X-Real-IP', '127.0.0.1', { ...local, 'x-real-ip': '127.0.0.1' }, 403],
+      ['from a page of this machine', '127.0.0.1', { ...local, origin: 'http://localhost:8080' }, 200],
+      ['from a page of elsewhere', '127.0.0.1', { ...local, origin: 'https://attacker.example' }, 403],
+      ['from a page of nowhere', '127.0.0.1', { ...local, origin: 'null' }, 403],
+      [
+        'from a page called after us',
+        '127.0.0.1',
+        { ...local, origin: 'http://127.0.0.1.attacker.example' },
+        403,
+      ],
       ['to a name that leads here', '127.0.0.1', { host: 'attacker.example' }, 403],
       ['to localhost.attacker.example', '127.0.0.1', { host: 'localhost.attacker.example' }, 403],
       ['to localhost@attacker.example', '127.0.0.1', { host: 'localhost@attacker.example' }, 403],

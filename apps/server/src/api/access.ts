@@ -67,7 +67,8 @@ const LOOPBACK = [parseCidr('127.0.0.0/8')!, parseCidr('::1')!]
 
 /**
  * A proxy on this machine makes everybody look local, so nothing that one adds may be there; and a web page can make a
- * browser here ask under a name of its own, so the name must be local too.
+ * browser here ask under a name of its own, so the name must be local too. Under ours, a page can have something done
+ * without reading the answer; a browser then says which page it is.
  */
 function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
   if (!isLoopback(socket.remoteAddress)) return false
@@ -75,6 +76,8 @@ function isFromThisMachine({ socket, headers }: IncomingMessage): boolean {
     if (name === 'forwarded' || name === 'via' || name === 'x-real-ip') return false
     if (name.startsWith('x-forwarded-')) return false
   }
+  if (headers.origin !== undefined && !isLoopbackHost(headers.origin.replace(/^https?:\/\//, '')))
+    return false
   return headers.host !== undefined && isLoopbackHost(headers.host)
 }
 

@@ -12,6 +12,9 @@ import { answerFrameworkError, errorHandler, sendError } from './error-handler.j
 import { homeRoutes } from './home.js'
 import { createHttpServer } from './http-server.js'
 import { parseJsonBody } from './json-body.js'
+import { keysRoutes } from './keys.js'
+import { liveRoutes } from './live.js'
+import { raceRoutes } from './race.js'
 import { pathOf } from './refuse.js'
 import { remainingRoutes } from './remaining.js'
 import { requestIds } from './request-id.js'
@@ -73,6 +76,9 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     remainingRoutes,
     resetRoutes,
     adminRoutes,
+    liveRoutes,
+    keysRoutes,
+    raceRoutes,
     actuatorRoutes,
     homeRoutes,
     docsRoutes,

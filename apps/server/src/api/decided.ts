@@ -15,9 +15,10 @@ export function whenAnswered<T>(
   else goOn(answer)
 }
 
-export function record(service: Service, { by }: Asked, decision: Decision, startMs: number): void {
+export function record(service: Service, { by, take }: Asked, decision: Decision, startMs: number): void {
   recordCheck(by.meter, decision.allowed, (performance.now() - startMs) / 1000)
   if (decision.degraded !== undefined) service.metrics.countDegraded(decision.degraded)
+  if (service.keys.isOn) service.keys.note(by, take.key, decision.allowed)
 }
 
 /** What was asked for together, and what came of it. */

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Service } from '../service.js'
 import { escapeHtml, pageOf, sendPage } from './page.js'
+import { SITE_FOLDER, siteRoutes } from './site.js'
 
-export function homeRoutes(app: FastifyInstance, service: Service): void {
+/** The page; where it was not built, a few words instead. */
+export function homeRoutes(app: FastifyInstance, service: Service, folder = SITE_FOLDER): void {
+  if (siteRoutes(app, folder)) return
   const page = homePage(service)
   const schema = { hide: true, summary: 'What runs here.' }
   app.get('/', { schema, exposeHeadRoute: true }, (_request, reply) => sendPage(reply, page))

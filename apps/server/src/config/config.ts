@@ -5,8 +5,9 @@ import type { ConfigDocument } from './document.js'
 import { type GatewayConfig, readGateway } from './gateway.js'
 import { quoted } from './mistakes.js'
 import { optionOf } from './options.js'
+import { type Origins, readOrigins } from './origins.js'
 import type { Overrides } from './overrides.js'
-import { policyAt, readPolicies } from './policies.js'
+import { policyAt, readPolicies, readSecretKeys } from './policies.js'
 import { readRules } from './rules.js'
 import { readStore, type StoreConfig } from './store.js'
 
@@ -24,9 +25,12 @@ export interface Config {
   readonly keyPattern: RegExp | undefined
   /** By name, the built-in ones first. */
   readonly policies: ReadonlyMap<string, Policy>
+  /** Names of policies whose keys are shown as hashes only. */
+  readonly secretKeys: ReadonlySet<string>
   /** Of a check that names no policy. */
   readonly defaultPolicy: Policy
   readonly rules: readonly Rule[]
+  readonly origins: Origins
   readonly proxies: Proxies
   /** Undefined: there is none. */
   readonly gateway: GatewayConfig | undefined
@@ -60,8 +64,10 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Conf
     callers: Object.freeze(readCallers(document, policies, adminToken)),
     keyPattern: readKeyPattern(document),
     policies,
+    secretKeys: readSecretKeys(document),
     defaultPolicy,
     rules: Object.freeze(rules),
+    origins: readOrigins(document),
     proxies: readProxies(document),
     gateway: readGateway(document, { policies, rules, defaultPolicy, port }),
     health: Object.freeze({

@@ -15,6 +15,8 @@ export interface ConfigDocument extends Findings {
   at(path: Path): unknown
   /** How a value that came from the environment was written, such as `${PORT}`; undefined for every other. */
   variableAt(path: Path): string | undefined
+  /** The line in which what stands at a path begins, with its key; from 1. */
+  lineOf(path: Path): number
 }
 
 const MAX_CHARACTERS = 1_048_576
@@ -45,6 +47,7 @@ export function readDocument(source: string, schema: JsonSchema, env: Environmen
     at: (path) =>
       path.reduce((inside, step) => (inside as Record<string | number, unknown> | null)?.[step], value),
     variableAt: replacements.writtenAt,
+    lineOf: (path) => placeAt(offsets.get(placeName(path))?.key ?? 0).line,
   }
 
   function placeAt(offset: number) {

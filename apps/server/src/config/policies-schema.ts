@@ -49,6 +49,13 @@ export function policiesSchema({ word, whole, quantity }: Values): JsonSchema {
       default: 1,
     }),
   }
+  const shown: Record<string, JsonSchema> = {
+    keys: word({
+      description: 'How the page shows the busiest keys: secret only as hashes.',
+      enum: ['shown', 'secret'],
+      default: 'shown',
+    }),
+  }
   const algorithm = word({
     title: 'an algorithm',
     description: 'How it counts.',
@@ -65,7 +72,7 @@ export function policiesSchema({ word, whole, quantity }: Values): JsonSchema {
     description: 'An algorithm and its numbers.',
     additionalProperties: false,
     required: ['algorithm'],
-    properties: { algorithm, ...numbers, ...whenTheStoreFails },
+    properties: { algorithm, ...numbers, ...whenTheStoreFails, ...shown },
     allOf: [
       needs(WINDOWS, ['limit', 'window']),
       needs(['token-bucket'], ['capacity', 'refillRate']),
@@ -81,6 +88,7 @@ export function policiesSchema({ word, whole, quantity }: Values): JsonSchema {
       algorithm: word({ description: 'Cannot change.', enum: [algorithm], default: algorithm }),
       ...Object.fromEntries(changed),
       ...whenTheStoreFails,
+      ...shown,
     }
     return [name, section(`The built-in ${algorithm}; what is left out keeps its default.`, properties)]
   })

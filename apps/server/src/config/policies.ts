@@ -53,10 +53,17 @@ function checkName(document: ConfigDocument, path: Path, name: string): void {
 /** What an entry says, without what is not known there (which is noted), and with what a built-in has by default. */
 function fieldsOf(name: string, entry: object): Record<string, unknown> {
   const known = Object.keys(schemaOf(valueSchema.properties?.policies, name)?.properties ?? {})
-  const given = Object.fromEntries(Object.entries(entry).filter(([field]) => known.includes(field)))
+  const isOfPolicy = (field: string) => known.includes(field) && field !== 'keys'
+  const given = Object.fromEntries(Object.entries(entry).filter(([field]) => isOfPolicy(field)))
   if (!Object.hasOwn(BUILT_IN, name)) return given
   const builtIn = BUILT_IN[name as keyof typeof BUILT_IN]
   return { ...builtIn, ...given, algorithm: builtIn.algorithm }
+}
+
+/** The policies that say `keys: secret`. How keys are shown is nothing that a policy counts by. */
+export function readSecretKeys(document: ConfigDocument): Set<string> {
+  const entries = (document.at(['policies']) ?? {}) as Record<string, unknown>
+  return new Set(Object.keys(entries).filter((name) => document.at(['policies', name, 'keys']) === 'secret'))
 }
 
 /** The policy that a name in the file means; what is not one is noted, and a stand-in is meant. */

@@ -23,6 +23,8 @@ export interface RouteConfig extends Omit<Route, 'limit'> {
   readonly order: number
   readonly predicates: readonly Predicate[]
   readonly limits: RouteLimits
+  /** Of the file. */
+  readonly line: number
 }
 
 /** What routes may refer to. */
@@ -89,6 +91,7 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
     return Object.freeze({
       id,
       order: order as number,
+      line: document.lineOf(path),
       predicates,
       upstreams: upstreams.origins,
       healthCheck,

@@ -123,9 +123,11 @@ describe('three levels of limits', () => {
 describe('the limits of a route', () => {
   it('tell each decision of each limit, for metrics', () => {
     const told: Decision[] = []
-    const { router } = routerOf(THREE_LEVELS, (decision, seconds) => {
+    const keys: string[] = []
+    const { router } = routerOf(THREE_LEVELS, ({ key, decision }, seconds) => {
       expect(seconds).toBeGreaterThanOrEqual(0)
       told.push(decision)
+      keys.push(key)
     })
     ruled(router, by('alice', '/api/search'))
     ruled(router, by('alice', '/api/list'))
@@ -133,6 +135,9 @@ describe('the limits of a route', () => {
       ...['everybody', 'each-user', 'search'],
       ...['everybody', 'each-user'],
     ])
+    expect(keys).toHaveLength(5)
+    expect(keys[0]).toBe('all')
+    expect(keys[1]).toContain('alice')
   })
 
   it('are none for a route without a limiter', () => {
@@ -170,7 +175,7 @@ describe('the limits of a route', () => {
     const file = (more: string) =>
       `${fileOf(['Path=/**'], ['FixedWindowRateLimiter', `{ name: RequestRateLimiter, args: { ${args}${more} } }`])}  keyResolvers: { tenant: header.x-tenant }\n`
     const told: Decision[] = []
-    const note = (decision: Decision) => void told.push(decision)
+    const note = ({ decision }: { decision: Decision }) => void told.push(decision)
     const denying = ruled(routerOf(file(''), note).router, by('a'))
     expect(statusOf(denying)).toBe(403)
     expect(JSON.parse(denying.refusal!.body).error).toBe('rate_limit_key_missing')
@@ -217,8 +222,8 @@ describe('the limits of a route', () => {
           ['Path=/**'],
           [`{ name: FixedWindowRateLimiter, args: { on-store-failure: ${mode} } }`],
         )
-        const router = compileRoutes(gatewayOf(file), surviveFailures(lost), ({ degraded }) =>
-          told.push(degraded),
+        const router = compileRoutes(gatewayOf(file), surviveFailures(lost), ({ decision }) =>
+          told.push(decision.degraded),
         )
         return router.find(by('a'))!.limit!(by('a'))
       }),

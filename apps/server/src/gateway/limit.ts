@@ -1,7 +1,8 @@
-import type { Decision, MaybePromise, Policy, Store } from '@tidegate/core'
+import type { MaybePromise, Policy, Store } from '@tidegate/core'
 import {
   defineRateLimit,
   type Ruling as HttpRuling,
+  type LimitCounted,
   type RateLimitRule,
   type Rule,
   type Template,
@@ -31,7 +32,7 @@ export interface RouteLimits {
 }
 
 /** What is done with each decision: it is counted by policy. */
-export type OnDecision = (decision: Decision, seconds: number) => void
+export type OnDecision = (counted: LimitCounted, seconds: number) => void
 
 interface Asked {
   readonly facts: GatewayRequest
@@ -58,7 +59,7 @@ export function createLimit(
       queue,
       onDecision({ request: { startMs }, limits }) {
         const seconds = (performance.now() - startMs) / 1000
-        for (const { decision } of limits) onDecision(decision, seconds)
+        for (const counted of limits) onDecision(counted, seconds)
       },
       // They are about code; a file is checked before.
       warnings: false,

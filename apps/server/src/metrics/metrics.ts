@@ -23,6 +23,16 @@ interface Counts {
 
 type BreakerState = (typeof BREAKER_STATES)[number]
 
+/** What has been counted since the process began. */
+export interface Counted {
+  readonly policies: Readonly<Record<string, Readonly<Counts>>>
+  /** Of all checks, by `CHECK_SECONDS`. */
+  readonly times: readonly number[]
+  readonly degraded: Readonly<Record<NonNullable<Decision['degraded']>, number>>
+  readonly storeErrors: number
+  readonly breaker: BreakerState
+}
+
 export interface Metrics {
   readonly registry: Registry
   /** The meters of the policies that are in force from now on, by name. One that was in force before counts on. */
@@ -32,11 +42,13 @@ export interface Metrics {
   countStoreError(): void
   countReload(result: 'ok' | 'failed'): void
   setBreaker(state: BreakerState): void
+  /** A copy of the figures that the page shows. */
+  counted(): Counted
 }
 
 const BREAKER_STATES = ['closed', 'half_open', 'open'] as const
 /** In seconds: from what a check in memory takes to what nobody should wait for. */
-const CHECK_SECONDS = [
+export const CHECK_SECONDS = [
   0.00001, 0.000025, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ]
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
@@ -145,6 +157,18 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
     },
     setBreaker(state) {
       breaker = state
+    },
+    counted() {
+      const histograms = [...byAlgorithm.values()].flatMap(({ allowed, refused }) => [allowed, refused])
+      return {
+        policies: Object.fromEntries([...byPolicy].map(([name, counts]) => [name, { ...counts }])),
+        times: Array.from({ length: CHECK_SECONDS.length + 1 }, (_, i) =>
+          histograms.reduce((sum, { counts }) => sum + counts[i]!, 0),
+        ),
+        degraded: { ...degraded },
+        storeErrors,
+        breaker,
+      }
     },
   }
 }

@@ -1,13 +1,22 @@
+import type { Figures } from '../live/figures.js'
+
 /** What the processes of one service tell each other. */
 export type ToWorker =
   | { readonly tidegate: 'stop' }
   /** Only one of them says in the log what came of it: they all read the same. */
   | { readonly tidegate: 'reload'; readonly isQuiet: boolean }
   | { readonly tidegate: 'metrics'; readonly id: number; readonly text: string | undefined }
+  /** What have you counted? */
+  | { readonly tidegate: 'count'; readonly id: number }
+  /** What all have counted. */
+  | { readonly tidegate: 'counted'; readonly id: number; readonly all: readonly Figures[] }
 
 export type ToPrimary =
   | { readonly tidegate: 'ready'; readonly url: string }
   | { readonly tidegate: 'metrics'; readonly id: number }
+  /** What have all counted? */
+  | { readonly tidegate: 'count-all'; readonly id: number }
+  | { readonly tidegate: 'counted'; readonly id: number; readonly figures: Figures }
 
 export function isOurs(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'tidegate' in message

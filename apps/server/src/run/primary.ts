@@ -3,6 +3,7 @@ import { AggregatorRegistry } from 'prom-client'
 import { watchConfig } from '../config/watch.js'
 import { createLog } from '../log/log.js'
 import { announce } from './announce.js'
+import { countForAll } from './count-all.js'
 import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
 import { obeySignals } from './signals.js'
 import type { RunningServer, StartOptions } from './start-options.js'
@@ -50,6 +51,7 @@ export async function startPrimary({ config, file, workers }: StartOptions): Pro
   }
 
   answerForAll()
+  countForAll()
   // What is said to a worker that has only just begun does not arrive.
   cluster.on('message', (worker, message: ToPrimary) => {
     if (isStopping && isOurs(message) && message.tidegate === 'ready') tell(worker, { tidegate: 'stop' })

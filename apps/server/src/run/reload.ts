@@ -14,23 +14,28 @@ const NEEDS_RESTART = ['host', 'port', 'store', 'limits'] as const satisfies (ke
  * nothing.
  */
 export function reload(service: Service, load: () => Loaded, file: string | undefined, log: Logger): void {
+  const remember = (isInForce: boolean, mistakes: string[], needRestart: string[] = []) => {
+    service.lastReload = { timeMs: Date.now(), isInForce, mistakes, needRestart }
+  }
   let loaded: Loaded
   try {
     loaded = load()
   } catch (error) {
     service.metrics.countReload('failed')
     log.error({ err: error }, 'The configuration could not be read; the one before stays in force')
+    remember(false, ['The file could not be read.'])
     return
   }
   if ('mistakes' in loaded) {
     service.metrics.countReload('failed')
     const mistakes = describeMistakes(loaded.mistakes, file ?? '').split('\n')
     log.error({ mistakes }, 'The configuration has mistakes; the one before stays in force')
+    remember(false, mistakes)
     return
   }
   const { config: before } = service.inForce
   const { config } = loaded
-  service.inForce = inForceOf(config, service.metrics, service.store)
+  service.inForce = inForceOf(config, service)
   service.log.level = config.log.level
   service.metrics.countReload('ok')
   log.info(
@@ -41,6 +46,7 @@ export function reload(service: Service, load: () => Loaded, file: string | unde
     (name) => JSON.stringify(config[name]) !== JSON.stringify(before[name]),
   )
   if (!reloadGateway(service, before)) changed.push('gateway')
+  remember(true, [], changed)
   if (changed.length > 0) {
     log.warn(
       `Restart the service for what has changed of ${changed.join(', ')}: it is read at the start only`,

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import type { FailureEvent } from '@tidegate/core'
 import type { Logger } from 'pino'
 import { createApp } from '../api/app.js'
@@ -8,6 +10,9 @@ import type { StoreConfig } from '../config/store.js'
 import { watchHealth } from '../health.js'
 import { urlOf } from '../http/url.js'
 import { inForceOf } from '../in-force.js'
+import type { Figures } from '../live/figures.js'
+import { createLive } from '../live/live.js'
+import { createNotedKeys } from '../live/noted-keys.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
 import type { Service } from '../service.js'
 import { version } from '../version.js'
@@ -26,21 +31,36 @@ export interface ServeOptions {
   readonly log: Logger
   /** What `/metrics` answers, from what this process alone would. Default: just that. */
   readonly exposition?: (metrics: Metrics) => () => Promise<string>
+  /** What all processes that serve together have counted. Default: only this one serves. */
+  readonly collect?: (own: () => Figures) => Promise<readonly Figures[]>
 }
 
 /** Serves in this process. */
-export async function serve({ config, log, exposition }: ServeOptions): Promise<Serving> {
-  const store = composeStore(config.store, (event) => note(event, metrics, log))
+export async function serve({ config, log, exposition, collect }: ServeOptions): Promise<Serving> {
+  const self = {
+    id: randomUUID(),
+    host: hostname(),
+    pid: process.pid,
+    version: version(),
+    startedMs: Date.now(),
+  }
+  const { store, instances, counter } = composeStore(config.store, self, (event) => note(event, metrics, log))
   const health = watchHealth(store, kindOf(config.store))
   const metrics = createMetrics(async () => (await health.look()).isUp)
+  const keys = createNotedKeys()
   const service: Service = {
-    inForce: inForceOf(config, metrics, store),
+    inForce: inForceOf(config, { store, metrics, keys }),
     store,
     health,
     metrics,
+    keys,
+    live: createLive(() => service, collect),
+    instances,
+    counter,
     exposition: exposition?.(metrics) ?? (() => metrics.registry.metrics()),
     log,
-    version: version(),
+    version: self.version,
+    lastReload: undefined,
     gateway: undefined,
     isStopping: false,
   }
@@ -51,6 +71,7 @@ export async function serve({ config, log, exposition }: ServeOptions): Promise<
     service.gateway = await startGatewayOf(service)
   } catch (error) {
     await app.close()
+    await instances.close()
     await store.close()
     throw error
   }

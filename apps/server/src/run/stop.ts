@@ -6,7 +6,10 @@ import type { Service } from '../service.js'
 export async function stopServing({ server, close }: FastifyInstance, service: Service): Promise<void> {
   if (service.isStopping) return
   service.isStopping = true
+  service.live.close()
+  service.keys.close()
   await Promise.all([drain(server, service.inForce.config.limits.stopTimeoutMs), service.gateway?.close()])
   await close()
+  await service.instances.close()
   await service.store.close()
 }

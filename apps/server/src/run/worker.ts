@@ -2,6 +2,7 @@ import { AggregatorRegistry } from 'prom-client'
 import { ApiError } from '../api/api-error.js'
 import { createLog } from '../log/log.js'
 import type { Metrics } from '../metrics/metrics.js'
+import { createCounting } from './count-all.js'
 import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
 import { reload } from './reload.js'
 import { type Serving, serve } from './serve.js'
@@ -12,6 +13,7 @@ export async function startWorker({ config, load, file }: StartOptions): Promise
   const log = createLog(config.log.level, Number(process.env.TIDEGATE_WORKER))
   const quiet = log.child({}, { level: 'silent' })
   const asked = new Map<number, (text: string | undefined) => void>()
+  const counting = createCounting(tell)
   let questions = 0
   let serving: Serving | undefined
   let stopping: Promise<void> | undefined
@@ -29,7 +31,9 @@ export async function startWorker({ config, load, file }: StartOptions): Promise
     if (!isOurs(message)) return
     if (message.tidegate === 'stop') stop()
     else if (message.tidegate === 'metrics') asked.get(message.id)?.(message.text)
-    else if (serving !== undefined) reload(serving.service, load, file, message.isQuiet ? quiet : log)
+    else if (serving === undefined) return
+    else if (message.tidegate !== 'reload') counting.hear(message, serving.service.live.figures)
+    else reload(serving.service, load, file, message.isQuiet ? quiet : log)
   })
   process.on('SIGTERM', stop)
   // A terminal sends these to every process; it is for the primary to say what they mean.
@@ -53,7 +57,7 @@ export async function startWorker({ config, load, file }: StartOptions): Promise
   }
 
   try {
-    serving = await serve({ config, log, exposition: expositionOfAll })
+    serving = await serve({ config, log, exposition: expositionOfAll, collect: counting.collect })
   } catch (error) {
     // Nothing more is to be heard: it may end.
     process.channel?.unref()

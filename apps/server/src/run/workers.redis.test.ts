@@ -1,5 +1,6 @@
 import { Agent, get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openLive } from '../../test/live-events.js'
 import { expositionAt, seriesIn, valueIn } from '../../test/metrics.js'
 import { childrenOf, configFile, runCommand, type ServerProcess, startProcess } from '../../test/process.js'
 import { type RedisServer, startRedis, until } from '../../test/redis-server.js'
@@ -63,6 +64,33 @@ describe('several workers on one Redis', () => {
       expect([count('true'), count('false')]).toStrictEqual([50, 70])
       expect(valueIn(exposition, 'rate_limiter_store_up')).toBe(1)
       expect(new Set(seriesIn(exposition)).size).toBe(seriesIn(exposition).length)
+    }
+  })
+
+  it('tell together what happens, whoever is asked', async () => {
+    const stream = await openLive(server.url)
+    try {
+      const before = (await stream.next())!
+      expect(before).toMatchObject({ processes: 2 })
+      await Promise.all(Array.from({ length: 40 }, (_, i) => check(`live-${i}`)))
+      let event = before
+      await until('all to be counted', async () => {
+        event = (await stream.next())!
+        return event.total.allowedTotal === before.total.allowedTotal + 40
+      })
+      const keys = event.busiest.filter(({ key }) => key.startsWith('live-'))
+      expect(keys.length).toBeGreaterThan(0)
+      const pids = childrenOf(server.process).toSorted()
+      await until(
+        'both to be listed',
+        async () => {
+          const { instances } = (await stream.next())!
+          return JSON.stringify(instances.map(({ pid }) => pid).toSorted()) === JSON.stringify(pids)
+        },
+        20_000,
+      )
+    } finally {
+      await stream.close()
     }
   })
 

@@ -1,5 +1,6 @@
 import { formatDuration } from '../format.js'
 import type { LimiterState } from '../lab/state.js'
+import { dashboardEn } from './en-dashboard.js'
 import { enStories } from './en-stories.js'
 
 export const en = {
@@ -12,6 +13,7 @@ export const en = {
     footer: 'The lab runs the real @tidegate/core in your browser. Nothing you do here is sent anywhere.',
   },
   views: { compare: 'Compare', stories: 'Stories', choose: 'Choose' },
+  dashboard: dashboardEn,
   algorithms: {
     'fixed-window': 'Fixed window',
     'sliding-window-log': 'Sliding window log',

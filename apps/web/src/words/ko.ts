@@ -1,5 +1,6 @@
 import { formatDuration } from '../format.js'
 import type { Words } from './en.js'
+import { dashboardKo } from './ko-dashboard.js'
 import { koStories } from './ko-stories.js'
 
 export const ko: Words = {
@@ -13,6 +14,7 @@ export const ko: Words = {
       '실험실은 실제 @tidegate/core를 브라우저에서 그대로 실행합니다. 여기서 한 일은 어디로도 전송되지 않습니다.',
   },
   views: { compare: '비교', stories: '이야기', choose: '고르기' },
+  dashboard: dashboardKo,
   algorithms: {
     'fixed-window': '고정 윈도우',
     'sliding-window-log': '슬라이딩 윈도우 로그',

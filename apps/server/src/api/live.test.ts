@@ -1,0 +1,158 @@
+import { connect } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { LIVE, type LiveStream, openLive } from '../../test/live-events.js'
+import { until } from '../../test/redis-server.js'
+import { CHECK, startService, type TestService } from '../../test/service.js'
+
+describe('what happens, told once a second,', () => {
+  let service: TestService
+  const streams: LiveStream[] = []
+  const open = async () => {
+    const stream = await openLive(service.url)
+    streams.push(stream)
+    return stream
+  }
+  beforeAll(async () => {
+    service = await startService(`
+policies:
+  small: { algorithm: fixed-window, limit: 2, window: 1d }
+  secret: { algorithm: fixed-window, limit: 100, window: 1d, keys: secret }
+`)
+  })
+  afterEach(() => Promise.all(streams.splice(0).map((stream) => stream.close())))
+  afterAll(() => service?.close())
+
+  it('is a stream of events, the first at once, with everything that the page shows', async () => {
+    const stream = await open()
+    expect(stream.response.status).toBe(200)
+    expect(stream.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(stream.response.headers.get('cache-control')).toBe('no-store')
+    expect(stream.response.headers.get('x-request-id')).toBeTruthy()
+    const first = await stream.next()
+    expect(first).toMatchObject({
+      seconds: 0,
+      processes: 1,
+      checkMs: null,
+      state: 'well',
+      message: expect.stringMatching(/well/),
+      degraded: { perSecond: 0, totals: { open: 0, closed: 0, local: 0 } },
+      store: { kind: 'memory', isUp: true },
+      breaker: 'closed',
+      instances: [{ pid: process.pid, id: first!.instance }],
+    })
+    expect(first!.policies.map(({ name }) => name)).toContain('small')
+    const second = await stream.next()
+    expect(second!.seconds).toBeGreaterThan(0)
+  })
+
+  it('counts what was allowed and refused since, by policy, and names the keys', async () => {
+    const stream = await open()
+    const before = (await stream.next())!.policies.find(({ name }) => name === 'small')!
+    for (let i = 0; i < 5; i++) await service.get(`${CHECK}?policy=small&key=busy`)
+    let [allowed, refused] = [0, 0]
+    let event = await stream.next()
+    for (let i = 0; i < 5 && allowed + refused < 5; i++, event = await stream.next()) {
+      const { policies, seconds } = event!
+      const rates = policies.find(({ name }) => name === 'small')!
+      allowed += Math.round(rates.allowed * seconds)
+      refused += Math.round(rates.refused * seconds)
+    }
+    expect([allowed, refused]).toStrictEqual([2, 3])
+    const after = event!.policies.find(({ name }) => name === 'small')!
+    expect(after.allowedTotal - before.allowedTotal).toBe(2)
+    expect(after.refusedTotal - before.refusedTotal).toBe(3)
+    expect(event!.busiest).toContainEqual({
+      policy: 'small',
+      key: 'busy',
+      count: 5,
+      error: 0,
+      isHashed: false,
+    })
+    expect(event!.refused).toContainEqual({
+      policy: 'small',
+      key: 'busy',
+      count: 3,
+      error: 0,
+      isHashed: false,
+    })
+  })
+
+  it('has keys of a policy that keeps them secret only as hashes', async () => {
+    const stream = await open()
+    await stream.next()
+    await service.get(`${CHECK}?policy=secret&key=somebodys-name`)
+    const event = (await stream.next())!
+    const key = event.busiest.find(({ policy }) => policy === 'secret')!
+    expect(key).toMatchObject({ key: expect.stringMatching(/^sha256:[\da-f]{64}$/), isHashed: true })
+    expect(JSON.stringify(event)).not.toContain('somebodys-name')
+  })
+
+  it('ends after as many events as were asked for', async () => {
+    const { status, body } = await service.get(`${LIVE}?events=1`)
+    expect(status).toBe(200)
+    expect(body.match(/^data: /gm)).toHaveLength(1)
+    expect((await service.get(`${LIVE}?events=0.5`)).status).toBe(400)
+    expect((await service.get(`${LIVE}?evnts=1`)).status).toBe(400)
+  })
+
+  it('is for 32 at once, and for the next when one has gone', async () => {
+    for (let i = 0; i < 32; i++) await open()
+    const { status, body } = await service.get(LIVE)
+    expect(status).toBe(503)
+    expect(body.message).toMatch(/Too many/)
+    await streams.pop()!.close()
+    await until('the place to be free', async () => (await service.get(`${LIVE}?events=1`)).status === 200)
+  })
+
+  it('notes no keys while nobody has looked', async () => {
+    const other = await startService()
+    try {
+      await other.get(`${CHECK}?key=early`)
+      expect(other.service.keys.isOn).toBe(false)
+      expect((await other.get(`${LIVE}?events=1`)).body).not.toContain('early')
+      expect(other.service.keys.isOn).toBe(true)
+    } finally {
+      await other.close()
+    }
+  })
+})
+
+it('a service that stops ends its streams, and does not wait for them', async () => {
+  const service = await startService()
+  const stream = await openLive(service.url)
+  await stream.next()
+  const start = performance.now()
+  await service.close()
+  // Else it would be cut off after stopTimeout, which is 10 seconds.
+  expect(performance.now() - start).toBeLessThan(5000)
+  let event = await stream.next()
+  while (event !== undefined) event = await stream.next()
+})
+
+it('whoever reads nothing is let go', async () => {
+  const service = await startService()
+  const { hostname, port } = new URL(service.url)
+  const socket = connect(Number(port), hostname)
+  try {
+    socket.pause()
+    socket.write(`GET ${LIVE} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
+    const closed = new Promise((resolve) => socket.on('error', resolve).on('close', resolve))
+    // As if a very long time had passed: events that are as large as the buffers of both sides together.
+    const { live } = service.service
+    const watch = live.watch
+    let send: ((json: string) => void) | undefined
+    Object.assign(live, {
+      watch(onEvent: (json: string) => void, onEnd: () => void) {
+        send = onEvent
+        return watch(onEvent, onEnd)
+      },
+    })
+    await until('the stream', () => send !== undefined)
+    for (let i = 0; i < 40; i++) send!('x'.repeat(1024 * 1024))
+    socket.resume()
+    await closed
+  } finally {
+    socket.destroy()
+    await service.close()
+  }
+})

@@ -1,0 +1,185 @@
+import { useEffect, useState } from 'preact/hooks'
+import { formatDuration } from '../format.js'
+import { usePage } from '../page-context.js'
+import { KeyCard } from './key-card.js'
+import type { KeyState } from './key-state.js'
+import { useSession, WithSession } from './session.js'
+
+/** How often what is shown is asked for anew. */
+const LOOK_EVERY_MS = 2000
+
+export function Key() {
+  return (
+    <WithSession>
+      <KeyView />
+    </WithSession>
+  )
+}
+
+interface Lookup {
+  readonly key: string
+  readonly policies: readonly KeyState[]
+}
+
+interface Tried {
+  readonly allowed: boolean
+  readonly retryAfterSeconds: number | null
+}
+
+function KeyView() {
+  const page = usePage()
+  const words = page.words.dashboard.key
+  const session = useSession()
+  const key = page.place.params.get('key') ?? ''
+  const [found, setFound] = useState<Lookup>()
+  const [says, setSays] = useState<{ text: string; isProblem: boolean }>()
+  const [isAsking, setAsking] = useState(false)
+
+  async function look(signal?: AbortSignal): Promise<void> {
+    const answer = await session.ask<Lookup>(`api/v1/admin/keys?key=${encodeURIComponent(key)}`, { signal })
+    if (signal?.aborted) return
+    if (answer.kind === 'ok') setFound(answer.body)
+    else tellProblem(answer)
+  }
+  function tellProblem(answer: { kind: 'unreachable' } | { kind: 'refused'; message: string }): void {
+    const why = answer.kind === 'refused' ? answer.message : page.words.dashboard.gate.unreachable
+    setSays({ text: `${words.failed} ${why}`, isProblem: true })
+  }
+
+  useEffect(() => {
+    setFound(undefined)
+    setSays(undefined)
+    setAsking(false)
+    if (key === '') return
+    const leaving = new AbortController()
+    void look(leaving.signal)
+    const timer = setInterval(() => void look(leaving.signal), LOOK_EVERY_MS)
+    return () => {
+      leaving.abort()
+      clearInterval(timer)
+    }
+    // Another key or another token is another lookup
+  }, [key, session])
+
+  async function tryIn(policy: string): Promise<void> {
+    // A batch of one: it is an ordinary check, but a refusal in it is no failed request.
+    const question = { method: 'POST', body: { checks: [{ key, policy }] } } as const
+    const answer = await session.ask<{ results: readonly Tried[] }>('api/v1/rate-limit/check/batch', question)
+    if (answer.kind !== 'ok') return tellProblem(answer)
+    const [tried] = answer.body.results
+    const text =
+      tried?.allowed === true
+        ? words.triedAllowed
+        : words.triedRefused(formatDuration((tried?.retryAfterSeconds ?? 1) * 1000))
+    setSays({ text: `${policy}: ${text}`, isProblem: tried?.allowed !== true })
+    await look()
+  }
+
+  async function reset(): Promise<void> {
+    setAsking(false)
+    const answer = await session.ask<{ policies: readonly string[] }>(
+      `api/v1/rate-limit/reset?key=${encodeURIComponent(key)}`,
+      { method: 'DELETE' },
+    )
+    if (answer.kind !== 'ok') return tellProblem(answer)
+    setSays({ text: words.resetDone(answer.body.policies.length), isProblem: false })
+    await look()
+  }
+
+  return (
+    <div class="dashboard">
+      <h1>{words.title}</h1>
+      <p class="lead">{words.lead}</p>
+      <KeyForm
+        key={key}
+        initial={key}
+        onLook={(next) => {
+          const params = new Map(page.place.params)
+          params.set('key', next)
+          page.go({ view: 'key', params })
+        }}
+      />
+      <p class={says?.isProblem ? 'says problem' : 'says'} role="status" data-fact="says">
+        {says?.text}
+      </p>
+      {key === '' && <p class="note">{words.none}</p>}
+      {found !== undefined && (
+        <>
+          <div class="key-head">
+            <h2 class="key-name" data-fact="key">
+              {found.key}
+            </h2>
+            {!isAsking && (
+              <button type="button" class="danger" onClick={() => setAsking(true)}>
+                {words.reset}
+              </button>
+            )}
+          </div>
+          {isAsking && (
+            <Confirm text={words.confirm(found.key)} onYes={reset} onNo={() => setAsking(false)} />
+          )}
+          <div class="key-cards">
+            {found.policies.map((state) => (
+              <KeyCard key={state.policy} state={state} onTry={() => tryIn(state.policy)} />
+            ))}
+          </div>
+        </>
+      )}
+    </div>
+  )
+}
+
+function KeyForm({ initial, onLook }: { initial: string; onLook: (key: string) => void }) {
+  const words = usePage().words.dashboard.key
+  const [text, setText] = useState(initial)
+  return (
+    <form
+      class="key-form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (text !== '') onLook(text)
+      }}
+    >
+      <label class="field">
+        <span>{words.label}</span>
+        <input
+          type="text"
+          name="key"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          maxLength={256}
+          placeholder={words.placeholder}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="main">
+        {words.look}
+      </button>
+    </form>
+  )
+}
+
+/** Asks first. The careful answer has the focus. */
+function Confirm({ text, onYes, onNo }: { text: string; onYes: () => void; onNo: () => void }) {
+  const words = usePage().words.dashboard.key
+  return (
+    <div
+      class="card confirm"
+      role="alertdialog"
+      aria-label={text}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') onNo()
+      }}
+    >
+      <p>{text}</p>
+      <button type="button" ref={(button) => button?.focus()} onClick={onNo}>
+        {words.confirmNo}
+      </button>
+      <button type="button" class="danger" onClick={onYes}>
+        {words.confirmYes}
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,139 @@
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
+import { usePage } from '../page-context.js'
+import { type Answer, ask, type Question } from './ask.js'
+import { forgetHistory } from './live-source.js'
+import { readToken, writeToken } from './token.js'
+
+/** The service, as whoever looks may ask it. */
+export interface Session {
+  readonly token: string | undefined
+  readonly storeKind: string
+  /** As `ask`, with the token. What is refused for want of the right one leads back to the door. */
+  ask<T>(path: string, question?: Question): Promise<Answer<T>>
+  /** Says that the service has answered 401 or 403. */
+  refused(status: number): void
+}
+
+const Context = createContext<Session | undefined>(undefined)
+
+export function useSession(): Session {
+  const session = useContext(Context)
+  if (session === undefined) throw new Error('used outside of a session')
+  return session
+}
+
+interface Info {
+  readonly store: { readonly kind: string }
+  readonly admin?: { readonly needsToken: boolean }
+}
+
+const RETRY_MS = 2000
+
+/** Lets through whoever may administer, and asks others for the token. */
+export function WithSession({ children }: { children: ComponentChildren }) {
+  const words = usePage().words.dashboard.gate
+  const [info, setInfo] = useState<Info>()
+  const [isUnreachable, setUnreachable] = useState(false)
+  const [token, setToken] = useState(readToken)
+  const [status, setStatus] = useState<number>()
+
+  useEffect(() => {
+    const leaving = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const look = async () => {
+      const answer = await ask<Info>('actuator/info', { signal: leaving.signal })
+      if (leaving.signal.aborted) return
+      setUnreachable(answer.kind !== 'ok')
+      if (answer.kind === 'ok') setInfo(answer.body)
+      else timer = setTimeout(look, RETRY_MS)
+    }
+    void look()
+    return () => {
+      leaving.abort()
+      clearTimeout(timer)
+    }
+  }, [])
+
+  const change = (next: string | undefined) => {
+    writeToken(next)
+    forgetHistory()
+    setStatus(undefined)
+    setToken(next)
+  }
+  const storeKind = info?.store.kind ?? ''
+  const session = useMemo((): Session => {
+    const refused = (status: number) => {
+      if (status === 401 || status === 403) setStatus(status)
+    }
+    return {
+      token,
+      storeKind,
+      refused,
+      async ask(path, question) {
+        const answer = await ask<never>(path, { ...question, token })
+        if (answer.kind === 'refused') refused(answer.status)
+        return answer
+      },
+    }
+  }, [token, storeKind])
+
+  if (info === undefined) {
+    return <p class="lead waiting">{isUnreachable ? words.unreachable : words.loading}</p>
+  }
+  if (status === 403) return <p class="lead waiting">{words.notHere}</p>
+  const needsToken = info.admin?.needsToken === true
+  if (status === 401 || (needsToken && token === undefined)) {
+    return <TokenForm isWrong={status === 401 && token !== undefined} onToken={change} />
+  }
+  return (
+    <Context.Provider value={session}>
+      {children}
+      {token !== undefined && (
+        <p class="note forget">
+          <button type="button" class="quiet" onClick={() => change(undefined)}>
+            {words.forget}
+          </button>
+        </p>
+      )}
+    </Context.Provider>
+  )
+}
+
+function TokenForm({ isWrong, onToken }: { isWrong: boolean; onToken: (token: string) => void }) {
+  const words = usePage().words.dashboard.gate
+  const [text, setText] = useState('')
+  return (
+    <form
+      class="card door"
+      onSubmit={(event) => {
+        event.preventDefault()
+        // What cannot stand in a header is no token.
+        const token = text.trim()
+        if (/^[!-~]+$/.test(token)) onToken(token)
+      }}
+    >
+      <h1>{words.title}</h1>
+      <p class="lead">{words.lead}</p>
+      <label class="field">
+        <span>{words.token}</span>
+        <input
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          required
+          value={text}
+          aria-invalid={isWrong}
+          aria-describedby="token-note"
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <p id="token-note" class={isWrong ? 'problem' : 'note'} role={isWrong ? 'alert' : undefined}>
+        {isWrong ? words.wrong : words.kept}
+      </p>
+      <button type="submit" class="main">
+        {words.enter}
+      </button>
+    </form>
+  )
+}

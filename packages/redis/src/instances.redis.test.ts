@@ -1,0 +1,131 @@
+import type { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type RedisCluster, startCluster } from '../test/redis-cluster.js'
+import { type RedisSentinels, startSentinels } from '../test/redis-sentinel.js'
+import { clientOf, type RedisServer, startRedis } from '../test/redis-server.js'
+import { instancesOf } from './instances.js'
+import { RedisStore } from './redis-store.js'
+
+const KEY = 'rate_limiter:instances'
+
+describe('the instances that share a Redis', () => {
+  let server: RedisServer
+  let admin: Redis
+  const stores: RedisStore[] = []
+  function open(url = server.url): ReturnType<typeof instancesOf> {
+    const store = new RedisStore(url, { connectTimeoutMs: 10_000 })
+    stores.push(store)
+    return instancesOf(store)
+  }
+  beforeAll(async () => {
+    server = await startRedis()
+    admin = clientOf(server)
+  })
+  beforeEach(() => admin.flushall())
+  afterEach(() => Promise.all(stores.splice(0).map((store) => store.close())))
+  afterAll(async () => {
+    admin?.disconnect()
+    await server?.stop()
+  })
+
+  it('see each other, and see each other go', async () => {
+    const [a, b] = [open(), open()]
+    await ready(a)
+    expect(await a.report('a')).toStrictEqual(['a'])
+    await ready(b)
+    expect((await b.report('b')).toSorted()).toStrictEqual(['a', 'b'])
+    expect((await a.report('a')).toSorted()).toStrictEqual(['a', 'b'])
+    await b.leave('b')
+    expect(await a.report('a')).toStrictEqual(['a'])
+  })
+
+  it('are forgotten when they have said nothing for a while, and the key goes with the last', async () => {
+    const a = open()
+    await ready(a)
+    await admin.zadd(KEY, Date.now() - 60_000, 'long gone')
+    expect(await a.report('a')).toStrictEqual(['a'])
+    expect(await admin.zcard(KEY)).toBe(1)
+    const ttl = await admin.pttl(KEY)
+    expect(ttl).toBeGreaterThan(0)
+    expect(ttl).toBeLessThanOrEqual(20_000)
+  })
+
+  it('ignores lines that are too long, and the oldest of too many', async () => {
+    const a = open()
+    await ready(a)
+    await admin.zadd(KEY, Date.now() + 1000, 'x'.repeat(100_000))
+    expect(await a.report('a')).toStrictEqual(['a'])
+    const many = Array.from({ length: 1000 }, (_, i) => [Date.now() - 5000, `line ${i}`]).flat()
+    await admin.zadd(KEY, ...(many as [number, string]))
+    const lines = await a.report('a')
+    expect(lines.length).toBeLessThanOrEqual(200)
+    expect(lines).toContain('a')
+    await expect(a.report('y'.repeat(1025))).rejects.toThrow(RangeError)
+  })
+
+  it('rejects where the key is something else, or Redis is not there', async () => {
+    const a = open()
+    await ready(a)
+    await admin.set(KEY, 'not a sorted set')
+    await expect(a.report('a')).rejects.toThrow(/WRONGTYPE/)
+    const nobody = open('redis://127.0.0.1:1')
+    await expect(nobody.report('a')).rejects.toThrow()
+  })
+
+  it('may be listed by a user with the permissions that docs/redis.md adds for it', async () => {
+    await admin.call(
+      'ACL',
+      'SETUSER',
+      'lister',
+      ...'reset on >secret ~rate_limiter:* -@all +info +eval +time +pexpire +zadd +zrem +zremrangebyscore +zrevrangebyscore'.split(
+        ' ',
+      ),
+    )
+    const a = open(`redis://lister:secret@127.0.0.1:${server.port}`)
+    await ready(a)
+    expect(await a.report('a')).toStrictEqual(['a'])
+    await a.leave('a')
+    expect(await admin.exists(KEY)).toBe(0)
+  })
+})
+
+describe('the instances that share', () => {
+  let sentinels: RedisSentinels
+  let cluster: RedisCluster
+  beforeAll(async () => {
+    sentinels = await startSentinels({ downAfterMs: 30_000 })
+    cluster = await startCluster({ nodeTimeoutMs: 30_000 })
+  })
+  afterAll(async () => {
+    await sentinels?.stop()
+    await cluster?.stop()
+  })
+
+  it.each([
+    ['what sentinels look after', () => sentinels.url],
+    ['a cluster', () => cluster.url],
+  ])('%s see each other', async (_title, url) => {
+    const stores = [1, 2].map(() => new RedisStore(url(), { connectTimeoutMs: 10_000 }))
+    try {
+      const [a, b] = stores.map((store) => instancesOf(store))
+      await ready(a!)
+      await ready(b!)
+      await a!.report('a')
+      expect((await b!.report('b')).toSorted()).toStrictEqual(['a', 'b'])
+    } finally {
+      await Promise.all(stores.map((store) => store.close()))
+    }
+  })
+})
+
+/** Until there is a connection, every command is refused. */
+async function ready(instances: ReturnType<typeof instancesOf>): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await instances.leave('nobody')
+    } catch (error) {
+      if (attempt === 300) throw error
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+}
