@@ -35,7 +35,7 @@ export interface Service {
   isStopping: boolean
 }
 
-export interface Reload {
+interface Reload {
   readonly timeMs: number
   readonly isInForce: boolean
   /** One line for each; empty if it is in force. */

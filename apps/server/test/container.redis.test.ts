@@ -79,6 +79,7 @@ describe('the image', () => {
     expect(runHealthCheck(env)).toBe(1)
     const service = await start(image.command, env)
     expect(new URL(service.url).port).toBe(env.TIDEGATE_PORT)
+    expect((await ask(service.url)).body).toContain('<meta name="tidegate-service"')
     const { status, body } = await ask(`${service.url}${CHECK}?key=user:123`)
     expect(status).toBe(200)
     expect(body).toMatchObject({ allowed: true, remaining: 99 })

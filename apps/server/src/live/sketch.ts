@@ -13,7 +13,7 @@ export interface Sketch {
   readonly total: number
 }
 
-export interface SketchEntry {
+interface SketchEntry {
   readonly text: string
   /** So often at most. */
   readonly count: number

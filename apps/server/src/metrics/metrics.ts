@@ -24,7 +24,7 @@ interface Counts {
 type BreakerState = (typeof BREAKER_STATES)[number]
 
 /** What has been counted since the process began. */
-export interface Counted {
+interface Counted {
   readonly policies: Readonly<Record<string, Readonly<Counts>>>
   /** Of all checks, by `CHECK_SECONDS`. */
   readonly times: readonly number[]

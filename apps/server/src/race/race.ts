@@ -16,7 +16,7 @@ export interface RaceResult {
   readonly ours: Finish
 }
 
-export interface Finish {
+interface Finish {
   readonly admitted: number
   /** Beyond the limit. */
   readonly tooMany: number

@@ -22,7 +22,7 @@ export interface LiveEvent {
   readonly refused: readonly KeyCount[]
 }
 
-export interface Rates {
+interface Rates {
   readonly allowed: number
   readonly refused: number
   readonly allowedTotal: number
@@ -35,7 +35,7 @@ export interface PolicyRates extends Rates {
   readonly onStoreFailure: 'open' | 'closed' | 'local'
 }
 
-export interface Instance {
+interface Instance {
   readonly id: string
   readonly host: string
   readonly pid: number

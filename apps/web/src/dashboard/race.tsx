@@ -124,7 +124,7 @@ function Lane({
       </p>
       <div class="dots" aria-hidden="true">
         {Array.from({ length: callers }, (_, i) => (
-          <i key={i} class={i >= finish.admitted ? '' : i < limit ? 'in' : 'over'} />
+          <i key={i} class={`dot ${i >= finish.admitted ? '' : i < limit ? 'in' : 'over'}`} />
         ))}
       </div>
       <p class="note">{`${how} (${words.tookMs(finish.tookMs)})`}</p>
