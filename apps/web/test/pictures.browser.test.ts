@@ -1,0 +1,92 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { configFile, type ServerProcess, startProcess } from '../../server/test/process.js'
+import { launchBrowser, openPage } from './browser.js'
+
+/*
+ * The pictures of the README and the docs: of a real service under a little traffic. `npm run docs:pictures` writes them;
+ * otherwise it is looked at whether each can still be made, and is there.
+ */
+
+const FOLDER = new URL('../../../docs/pictures/', import.meta.url)
+const isWriting = process.env.TIDEGATE_PICTURES === 'write'
+
+const FILE = `
+default: per-user
+policies:
+  per-user:  { algorithm: sliding-window-counter, limit: 20, window: 1m }
+  everybody: { algorithm: token-bucket, capacity: 10000, refillRate: 10000/1m }
+  login:     { algorithm: sliding-window-log, limit: 5, window: 15m, onStoreFailure: closed }
+rules:
+  - { name: everybody, key: all, policy: everybody }
+  - { name: login, match: { path: /login, methods: [POST] }, key: "ip:{ip}", policy: login }
+`
+
+const DESKTOP = { width: 1280, height: 860 }
+const PICTURES = [
+  { name: 'compare', path: '/compare', colorScheme: 'light', viewport: DESKTOP },
+  { name: 'story-ko-dark', path: '/stories?lang=ko', colorScheme: 'dark', viewport: DESKTOP },
+  { name: 'choose-phone', path: '/choose', colorScheme: 'light', viewport: { width: 390, height: 760 } },
+  { name: 'live', path: '/live', colorScheme: 'light', viewport: DESKTOP },
+  { name: 'key-dark', path: '/key?key=user:3', colorScheme: 'dark', viewport: DESKTOP },
+] as const
+
+let browser: Browser
+let service: ServerProcess
+let file: ReturnType<typeof configFile>
+let traffic: NodeJS.Timeout
+beforeAll(async () => {
+  file = configFile(FILE)
+  service = await startProcess(['--config', file.path])
+  browser = await launchBrowser()
+  let i = 0
+  traffic = setInterval(() => {
+    // Some ask more often than others.
+    const user = Math.floor(Math.abs(Math.sin(++i)) ** 3 * 8)
+    const policy = i % 4 === 0 ? 'everybody' : 'per-user'
+    fetch(`${service.url}/api/v1/rate-limit/check?policy=${policy}&key=user:${user}`).catch(() => {})
+  }, 20)
+})
+afterAll(async () => {
+  clearInterval(traffic)
+  await browser?.close()
+  await service?.stop()
+  file?.remove()
+})
+
+describe('pictures', () => {
+  it.each(PICTURES)('$name', async ({ name, path, colorScheme, viewport }) => {
+    const { page, faults, close } = await openPage(browser, service.url, `/#${path}`, {
+      colorScheme,
+      viewport,
+    })
+    await page.locator('h1').waitFor()
+    // Long enough for lines to be drawn.
+    if (name === 'live') await page.waitForTimeout(isWriting ? 25_000 : 2500)
+    else await page.waitForTimeout(500)
+    const picture = await page.screenshot()
+    await close()
+    expect(faults).toStrictEqual([])
+    const at = new URL(`${name}.png`, FOLDER)
+    if (isWriting) {
+      mkdirSync(FOLDER, { recursive: true })
+      writeFileSync(at, picture)
+    }
+    expect(existsSync(at)).toBe(true)
+    expect(sizeOf(readFileSync(at))).toStrictEqual(sizeOf(picture))
+  })
+
+  it('are shown where people look for them', () => {
+    const shown = ['README.md', 'docs/study-guide.md', 'docs/study-guide.ko.md', 'docs/service.md']
+      .map((page) => readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8'))
+      .join('\n')
+    const missing = PICTURES.filter(({ name }) => !shown.includes(`pictures/${name}.png`))
+    expect(missing).toStrictEqual([])
+  })
+})
+
+/** Width and height, from where every PNG has them. */
+function sizeOf(png: Buffer): number[] {
+  return [png.readUInt32BE(16), png.readUInt32BE(20)]
+}
