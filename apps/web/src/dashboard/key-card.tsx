@@ -26,7 +26,7 @@ export function KeyCard({ state, onTry }: { state: KeyState; onTry: () => void }
         {remaining === null ? words.unknown : words.remaining(formatCount(remaining), formatCount(limit))}
       </p>
       <p class={state.allowed ? 'note' : 'problem'}>{stateText(state, words)}</p>
-      {remaining !== null && <NextMinute state={state} />}
+      {remaining !== null && state.resetAfterMs > 0 && <NextMinute state={state} />}
       <button type="button" aria-label={words.tryIn(policy)} onClick={onTry}>
         {words.try}
       </button>

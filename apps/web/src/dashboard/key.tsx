@@ -26,6 +26,17 @@ interface Tried {
   readonly retryAfterSeconds: number | null
 }
 
+function touchedFirst({ policies }: Lookup): KeyState[] {
+  const isTouched = ({ resetAfterMs }: KeyState) => resetAfterMs > 0
+  return [...policies.filter(isTouched), ...policies.filter((state) => !isTouched(state))]
+}
+
+function inOrder(order: readonly KeyState[], { policies }: Lookup): KeyState[] {
+  const places = new Map(order.map(({ policy }, i) => [policy, i]))
+  const placeOf = ({ policy }: KeyState) => places.get(policy) ?? places.size
+  return policies.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
 function KeyView() {
   const page = usePage()
   const words = page.words.dashboard.key
@@ -38,8 +49,10 @@ function KeyView() {
   async function look(signal?: AbortSignal): Promise<void> {
     const answer = await session.ask<Lookup>(`api/v1/admin/keys?key=${encodeURIComponent(key)}`, { signal })
     if (signal?.aborted) return
-    if (answer.kind === 'ok') setFound(answer.body)
-    else tellProblem(answer)
+    if (answer.kind !== 'ok') return tellProblem(answer)
+    const { body } = answer
+    // As they were when it was first looked up: a card that is being tried should not move.
+    setFound((before) => ({ ...body, policies: inOrder(before?.policies ?? touchedFirst(body), body) }))
   }
   function tellProblem(answer: { kind: 'unreachable' } | { kind: 'refused'; message: string }): void {
     const why = answer.kind === 'refused' ? answer.message : page.words.dashboard.gate.unreachable

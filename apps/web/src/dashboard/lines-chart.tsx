@@ -17,11 +17,14 @@ export function LinesChart({
   styles,
   label,
   format,
+  isLog = false,
 }: {
   data: Lines
   styles: readonly [LineStyle, LineStyle]
   label: string
   format: (value: number) => string
+  /** For what differs by magnitudes: one that is far off should not flatten the rest. */
+  isLog?: boolean
 }) {
   const { words, theme } = usePage()
   // A chart takes its colours when it is made
@@ -44,11 +47,15 @@ export function LinesChart({
           splits: (plot) => ticksOf(plot.data as Lines),
           values: (_, splits) => splits.map((at) => words.dashboard.live.ago(-at)),
         },
-        { ...axis, size: 58, values: (_, splits) => splits.map(format) },
+        {
+          ...axis,
+          size: 58,
+          values: (_, splits) => splits.map((at) => (at === null ? '' : format(at))),
+        },
       ],
       scales: {
         x: { time: false, range: (plot) => [-spanOf(plot.data as Lines), 0] },
-        y: { range: (_, _min, max) => [0, Math.max(max ?? 0, Number.MIN_VALUE) * 1.1 || 1] },
+        y: isLog ? { distr: 3, range: decades } : { range: (_, _min, max) => [0, (max ?? 0) * 1.1 || 1] },
       },
       series: [
         {},
@@ -61,8 +68,15 @@ export function LinesChart({
         })),
       ],
     }
-  }, [theme, words, styles, format])
+  }, [theme, words, styles, format, isLog])
   return <Chart options={options} data={data as uPlot.AlignedData} height={200} label={label} />
+}
+
+/** Whole powers of ten around what is there. */
+function decades(_: uPlot, min: number | null, max: number | null): [number, number] {
+  const low = Math.floor(Math.log10(min || 0.01))
+  const high = Math.ceil(Math.log10(max || 1))
+  return [10 ** low, 10 ** Math.max(high, low + 1)]
 }
 
 function ticksOf(data: Lines): number[] {

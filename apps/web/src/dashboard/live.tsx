@@ -133,7 +133,7 @@ function Tiles({ event }: { event: LiveEvent }) {
         value={formatRate(total.refused)}
         unit={words.perSecond}
         fact="refused"
-        isRefused
+        isRefused={total.refused > 0}
       >
         {`${words.total} ${formatCount(total.refusedTotal)}`}
       </Tile>
@@ -196,5 +196,5 @@ function RatesChart({ policy }: { policy: string | undefined }) {
 function TimesChart() {
   const words = usePage().words.dashboard.live
   const data = useHistory(() => history.times(), 0, [])
-  return <LinesChart data={data} styles={TIMES} label={words.timesChart} format={formatTick} />
+  return <LinesChart data={data} styles={TIMES} label={words.timesChart} format={formatTick} isLog />
 }

@@ -48,7 +48,7 @@ export function PolicyTable({
             </tr>
           </thead>
           <tbody>
-            {policies.map((policy) => (
+            {usedFirst(policies).map((policy) => (
               <tr key={policy.name} class={policy.name === chosen ? 'chosen' : undefined}>
                 <th scope="row">
                   <button
@@ -78,6 +78,12 @@ export function PolicyTable({
       </Wide>
     </section>
   )
+}
+
+/** Of the built-in ones most are never used. Each moves once at most. */
+function usedFirst(policies: readonly PolicyRates[]): PolicyRates[] {
+  const isUsed = ({ allowedTotal, refusedTotal }: PolicyRates) => allowedTotal + refusedTotal > 0
+  return [...policies.filter(isUsed), ...policies.filter((policy) => !isUsed(policy))]
 }
 
 function Trend({ policy }: { policy: string }) {
