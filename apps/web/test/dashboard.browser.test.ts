@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from '../../server/test/process.js'
 import { serveSite } from '../scripts/static-server.mjs'
+import { formatDuration } from '../src/format.js'
 import { WORDS } from '../src/words/words.js'
 import { launchBrowser, openPage } from './browser.js'
 import { eventAt, startFastService } from './fast-service.js'
@@ -289,7 +290,7 @@ it('the policies say where each comes from, and what was wrong with the file the
     await page.locator('.mistakes').waitFor()
     expect(await page.locator('.mistakes').textContent()).toMatch(/:8:\d+ {2}limits: /)
     mine.write(FILE.replace('limit: 5, window: 1d', 'limit: 6, window: 1d'))
-    await page.getByText(en.policies.perWindow('6', '24 h')).waitFor()
+    await page.getByText(en.policies.perWindow('6', formatDuration(86_400_000))).waitFor()
     expect(await page.locator('.mistakes').count()).toBe(0)
     expect(faultsIn(faults)).toStrictEqual([])
   } finally {

@@ -51,6 +51,7 @@ export function LinesChart({
           ...axis,
           size: 58,
           values: (_, splits) => splits.map((at) => (at === null ? '' : format(at))),
+          ...(isLog ? { splits: powersIn, filter: (_: uPlot, splits: number[]) => splits } : {}),
         },
       ],
       scales: {
@@ -77,6 +78,11 @@ function decades(_: uPlot, min: number | null, max: number | null): [number, num
   const low = Math.floor(Math.log10(min || 0.01))
   const high = Math.ceil(Math.log10(max || 1))
   return [10 ** low, 10 ** Math.max(high, low + 1)]
+}
+
+function powersIn(_: uPlot, _axis: number, min: number, max: number): number[] {
+  const [low, high] = [Math.round(Math.log10(min)), Math.round(Math.log10(max))]
+  return Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
 }
 
 function ticksOf(data: Lines): number[] {
