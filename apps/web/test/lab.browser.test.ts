@@ -279,7 +279,8 @@ describe('the files', () => {
     const page = await context.newPage()
     const bodies: Promise<Buffer>[] = []
     page.on('response', (response) => bodies.push(response.body()))
-    const response = await page.goto(site.url)
+    // All of it: what came after the page is closed could not be read.
+    const response = await page.goto(site.url, { waitUntil: 'networkidle' })
     await page.locator('h1').waitFor()
     expect(response?.headers()['content-security-policy']).toBe(CONTENT_SECURITY_POLICY)
     const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body).length)
