@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gatewayTo, rawUpstream, type TestGateway, type TestUpstream } from '../../test/gateway.js'
 import { sendRaw, statusOf } from '../../test/raw-http.js'
@@ -199,6 +201,39 @@ describe('sends on in one meaning:', () => {
     expect(answer).not.toMatch(/transfer-encoding/i)
     expect(answer).toMatch(/\r\n\r\nok$/)
   })
+})
+
+describe('outlives', () => {
+  const connectLine = 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'
+
+  it('a CONNECT whose client resets the connection', async () => {
+    const { hostname, port } = new URL(gateway.url)
+    for (let i = 0; i < 5; i++) {
+      const socket = connect(Number(port), hostname)
+      await once(socket, 'connect')
+      socket.write(connectLine + 'x'.repeat(100_000))
+      socket.resetAndDestroy()
+    }
+    expect(statusOf((await send('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).answer)).toBe(200)
+  })
+
+  it('a CONNECT that says it is HTTP/2.0, with 405', async () => {
+    const { answer, seen } = await send(connectLine.replace('1.1', '2.0'))
+    expect(statusOf(answer)).toBe(405)
+    expect(seen).toStrictEqual([])
+  })
+
+  it.each([
+    ['a CONNECT', connectLine, 405],
+    ['an upgrade', 'GET /2 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 403],
+  ])(
+    '%s that comes before the one before it is answered, and answers it after that',
+    async (_, raw, status) => {
+      const { answer, seen } = await send(`GET /1 HTTP/1.1\r\nHost: a\r\n\r\n${raw}`)
+      expect(answer.match(/(?<=HTTP\/1\.1 )\d+/g)).toStrictEqual(['200', String(status)])
+      expect(seen.length).toBe(1)
+    },
+  )
 })
 
 describe('Expect: 100-continue', () => {

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import type { Config } from '../config/config.js'
 import { answerBadHttp, lastAnswer } from '../http/bad-http.js'
 import { trackConnections } from '../http/connections.js'
+import { isHttp2 } from './http2.js'
 import { trackSessions } from './sessions.js'
 import type { Upgrade } from './web-socket.js'
 
@@ -50,11 +51,11 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
   // The go-ahead is given when the upstream wants the body: see request-body.ts.
   server.on('checkContinue', (message, response) => listener(message, response))
   server.on('upgrade', (message, socket, head) => {
-    listener(message, answerOn(message, socket), { socket, head })
+    inTurn(socket, () => listener(message, answerOn(message, socket), { socket, head }))
   })
   server.on('connect', (message: IncomingMessage, where: Duplex | ServerResponse) => {
-    if (message.httpVersionMajor === 1) (where as Duplex).end(lastAnswer(405, 'CONNECT is not passed on.'))
-    else (where as ServerResponse).writeHead(405).end()
+    if (isHttp2(message)) (where as ServerResponse).writeHead(405).end()
+    else inTurn(where as Duplex, () => (where as Duplex).end(lastAnswer(405, 'CONNECT is not passed on.')))
   })
   server.on('clientError', answerBadHttp)
   // See createHttpServer: how many headers there are is limited by how large they are.
@@ -77,6 +78,20 @@ function createHttp2Server({ key, cert }: Tls, limits: Config['limits'], http1: 
   return server as unknown as Server
 }
 
+/**
+ * Goes on with a connection that Node has handed over when what came on it before has been answered. Node listens to it
+ * no more, and an error that nobody hears would end the process.
+ */
+function inTurn(socket: Duplex, goOn: () => void): void {
+  socket.on('error', () => socket.destroy())
+  const next = () => {
+    const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse | null }
+    if (begun != null) begun.once('finish', next)
+    else if (socket.writable) goOn()
+  }
+  next()
+}
+
 /** What answers on a connection that Node has handed over. */
 function answerOn(message: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new ServerResponse(message)
@@ -86,6 +101,5 @@ function answerOn(message: IncomingMessage, socket: Duplex): ServerResponse {
     response.detachSocket(socket as Socket)
     ;(socket as Socket).destroySoon()
   })
-  socket.on('error', () => socket.destroy())
   return response
 }
