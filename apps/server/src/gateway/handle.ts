@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { canonicalPath } from '@tidegate/http'
 import { problemOf } from '../http/strict.js'
 import { forward } from './forward.js'
@@ -23,7 +24,7 @@ export function handle(
 ): void {
   // It came before the one before it was answered. Done at once, a POST might overtake another.
   if (response.socket === null) {
-    response.once('socket', () => handle(handling, message, response, upgrade))
+    waitForTurn(message.socket, response, () => handle(handling, message, response, upgrade))
     return
   }
   const life = new Life(handling, message, response, upgrade)
@@ -33,6 +34,21 @@ export function handle(
   } catch (error) {
     life.failed(error)
   }
+}
+
+/** How many may wait on one connection: Node reads on as long as nothing is answered, and each takes memory. */
+const MAX_WAITING = 100
+const waiting = new WeakMap<Socket, number>()
+
+function waitForTurn(socket: Socket, response: ServerResponse, goOn: () => void): void {
+  const count = (waiting.get(socket) ?? 0) + 1
+  // What is left of a piece that Node has read still comes.
+  if (count > MAX_WAITING || socket.destroyed) return void socket.destroy()
+  waiting.set(socket, count)
+  response.once('socket', () => {
+    waiting.set(socket, waiting.get(socket)! - 1)
+    goOn()
+  })
 }
 
 function begin(life: Life): void {
