@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type ServerHttp2Stream } from 'node:http2'
+import { BAD_HOST, isHost } from '../http/strict.js'
 
 /** Whether a request came by HTTP/2. What it says of its version proves nothing: in HTTP/1.1 a client can write any. */
 export function isHttp2(message: IncomingMessage): boolean {
@@ -20,6 +21,7 @@ export function problemOfHttp2({ headers, url = '' }: IncomingMessage): string |
   }
   if (typeof authority === 'string') headers.host ??= authority
   if (headers.host === undefined) return 'There must be an :authority.'
+  if (!isHost(headers.host)) return BAD_HOST
   if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
   return /[^\u0021-\u00ff]/.test(url) ? 'The path must be of ASCII characters; escape the others.' : undefined
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { gatewayTo, rawUpstream, type TestGateway, type TestUpstream } from '../../test/gateway.js'
+import { gatewayTo, rawUpstream, type TestGateway, type TestUpstream, until } from '../../test/gateway.js'
 import { sendRaw, statusOf } from '../../test/raw-http.js'
 
 /*
@@ -90,6 +90,10 @@ describe('refuses, and asks no upstream:', () => {
     ['a version in lower case', `GET / http/1.1\r\nHost: a\r\n\r\n`],
     ['no Host', `GET / HTTP/1.1\r\n${close}\r\n`],
     ['two Hosts', `GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n${close}\r\n`],
+    ['a path as Host', `GET / HTTP/1.1\r\nHost: a/b\r\n${close}\r\n`],
+    ['an escape in Host', `GET / HTTP/1.1\r\nHost: %2e%2e.a\r\n${close}\r\n`],
+    ['a space in Host', `GET / HTTP/1.1\r\nHost: a b\r\n${close}\r\n`],
+    ['a user in Host', `GET / HTTP/1.1\r\nHost: a@b\r\n${close}\r\n`],
     ['a method that is none', `G{T / HTTP/1.1\r\nHost: a\r\n\r\n`],
     ['a target without a path', `OPTIONS * HTTP/1.1\r\nHost: a\r\n${close}\r\n`],
     ['a fragment', `GET /a#b HTTP/1.1\r\nHost: a\r\n${close}\r\n`],
@@ -188,6 +192,20 @@ describe('sends on in one meaning:', () => {
     )
     expect(answer.split('HTTP/1.1 200 OK').length - 1).toBe(3)
     expect(seen.map((text) => text.split(' ')[1])).toStrictEqual(['/1', '/2', '/3'])
+  })
+
+  it('not those of a client that sends ever more before the first is answered: its connection ends', async () => {
+    const silent = await rawUpstream('')
+    const waiting = await gatewayTo({ upstreams: [silent.url] })
+    try {
+      const answer = await sendRaw(waiting.url, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(5000), false)
+      expect(answer).toBe('')
+      await until(() => [...waiting.upstreams()].every(({ inFlight }) => inFlight === 0), 'nothing is left')
+      expect(silent.received.length).toBeLessThan(2)
+    } finally {
+      await waiting.close()
+      await silent.close()
+    }
   })
 
   it('to HTTP/1.0 without chunks, and closes', async () => {

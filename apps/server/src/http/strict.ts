@@ -6,12 +6,20 @@ export function problemOf(request: IncomingMessage): string | undefined {
   if (httpVersionMajor !== 1) return 'The request line must end with HTTP/1.1.'
   const hosts = hostsIn(request.rawHeaders)
   if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return 'There must be one Host header.'
+  if (!isHost(headers.host ?? '')) return BAD_HOST
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding !== 'chunked')
     return 'Transfer-Encoding must be chunked, if anything.'
   if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
   if (url.charCodeAt(0) !== 0x2f) request.url = url.replace(/^https?:\/\/[^/?#]+\/?/i, '/')
   return undefined
+}
+
+export const BAD_HOST = 'Host must be a name or an address, perhaps with a port.'
+
+/** Escapes are legal, and nobody's: a piece of it may become a piece of a path, where `%2e%2e` is the way up. */
+export function isHost(text: string): boolean {
+  return /^[\w.~!$&'()*+,;=:[\]-]*$/.test(text)
 }
 
 /** Node would take the first, and others the last. */
