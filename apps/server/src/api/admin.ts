@@ -77,19 +77,6 @@ const schema = {
             },
           },
         },
-        lastReload: {
-          type: ['object', 'null'],
-          description: 'Null if the configuration was not read again since the start.',
-          properties: {
-            timeMs: { type: 'number' },
-            isInForce: { type: 'boolean', description: 'If not, what was in force before still is.' },
-            mistakes: texts,
-            needRestart: {
-              ...texts,
-              description: 'Options that have changed, but are read at the start only.',
-            },
-          },
-        },
         routes: {
           type: 'array',
           description: 'Of the gateway, in the order in which they are asked.',
@@ -113,6 +100,19 @@ const schema = {
                 },
               },
               from,
+            },
+          },
+        },
+        lastReload: {
+          type: ['object', 'null'],
+          description: 'Null if the configuration was not read again since the start.',
+          properties: {
+            timeMs: { type: 'number' },
+            isInForce: { type: 'boolean', description: 'If not, what was in force before still is.' },
+            mistakes: texts,
+            needRestart: {
+              ...texts,
+              description: 'Options that have changed, but are read at the start only.',
             },
           },
         },
