@@ -257,6 +257,15 @@ describe('of an answer', () => {
     expect(fieldsOf(answer).get('x-b')).toStrictEqual(['new'])
   })
 
+  it('has neither body nor length where a filter has made it 204', async () => {
+    const toNoContent = (head: { status: number }) => {
+      head.status = 204
+    }
+    const raw = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+    const answer = await answerTo(raw, { responseFilters: [toNoContent] })
+    expect(answer).toMatch(/^HTTP\/1\.1 204 (?![\s\S]*content-length)[\s\S]*\r\n\r\n$/i)
+  })
+
   it('says what our limits say, and not what the upstream says of its own', async () => {
     const answer = await answerTo(
       'HTTP/1.1 200 OK\r\nX-RateLimit-Limit: 7\r\nx-ratelimit-remaining: 6\r\nconstructor: 1\r\ncontent-length: 2\r\n\r\nok',

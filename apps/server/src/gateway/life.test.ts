@@ -102,9 +102,9 @@ describe('a limit', () => {
       asked++
       response.end()
     })
-    gateway = await gatewayTo({ upstreams: [upstream.url], limit: () => pass(300) })
+    gateway = await gatewayTo({ upstreams: [upstream.url], limit: () => pass(1000) })
     await expect(fetch(gateway.url, { signal: AbortSignal.timeout(100) })).rejects.toThrow()
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    await new Promise((resolve) => setTimeout(resolve, 1300))
     expect(asked).toBe(0)
   })
 
@@ -132,6 +132,13 @@ describe('a route that answers by itself', () => {
     expect(response.status).toBe(308)
     expect(response.headers.get('location')).toBe('https://example.com/')
     expect(response.headers.get('x-ratelimit-limit')).toBe('9')
+  })
+
+  it.each([204, 304])('with %d says no length: there is no body', async (status) => {
+    gateway = await gatewayTo({ answer: { status, headers: {} } })
+    const response = await fetch(gateway.url)
+    expect(response.status).toBe(status)
+    expect(response.headers.get('content-length')).toBe(null)
   })
 })
 

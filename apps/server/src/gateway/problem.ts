@@ -32,7 +32,8 @@ export function answer(
   const bytes = Buffer.byteLength(body)
   response.writeHead(status, {
     ...headers,
-    'content-length': bytes,
+    // There is no body then, and none may be said to have a length.
+    ...(status === 204 || status === 304 ? {} : { 'content-length': bytes }),
     'cache-control': 'no-store',
   })
   response.end(body)

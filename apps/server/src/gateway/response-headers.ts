@@ -84,8 +84,8 @@ export function filtered(
   const changed: string[] = []
   for (const [name, value] of head.headers) {
     if (isHopByHop(name) && name !== 'trailer') continue
-    // How long the body is, no filter can change.
-    if (name === 'content-length' && length < 0) continue
+    // How long the body is, no filter can change; but it may have made it an answer that has none.
+    if (name === 'content-length' && (length < 0 || head.status === 204)) continue
     for (const line of typeof value === 'string' ? [value] : value) changed.push(name, line)
   }
   return { status: head.status, flat: changed, length }
