@@ -117,11 +117,11 @@ it('two gateways on one Redis share one limit, exactly', async () => {
 })
 
 describe('examples/gateway', () => {
+  // Days for minutes: nothing comes back, and no window ends, while a test runs.
   const file = () =>
-    readFileSync(new URL('../../../examples/gateway/tidegate.yaml', import.meta.url), 'utf8').replace(
-      'listen: 8000',
-      'listen: 0',
-    )
+    readFileSync(new URL('../../../examples/gateway/tidegate.yaml', import.meta.url), 'utf8')
+      .replace('listen: 8000', 'listen: 0')
+      .replaceAll('1m', '1d')
 
   it('three levels are one decision: what the third refuses, the first two have not counted', async () => {
     const { service } = await start(file())
@@ -154,12 +154,12 @@ describe('examples/gateway', () => {
     upstream.on('request', note)
     const send = () =>
       fetch(`${service.gateway!.url}/mail`, { method: 'POST', headers: { 'x-user-id': 'a' } })
+    const startMs = performance.now()
     const statuses = (await Promise.all([send(), send(), send(), send()])).map(({ status }) => status)
     upstream.off('request', note)
     expect(statuses).toStrictEqual([200, 200, 200, 200])
-    const gaps = arrived.slice(1).map((at, i) => at - arrived[i]!)
-    // Timers and the network are a little late, each time anew.
-    for (const gap of gaps) expect(gap).toBeGreaterThan(350)
-    expect(arrived.at(-1)! - arrived[0]!).toBeGreaterThan(1350)
+    expect(arrived).toHaveLength(4)
+    // A busy machine may be late with one, but none leaves before its turn.
+    for (const [i, at] of arrived.entries()) expect(at - startMs).toBeGreaterThan(i * 500 - 5)
   })
 })
