@@ -34,7 +34,7 @@ describe('figures of several processes', () => {
       busiest: [{ text: 'x k', count: 3, error: 1 }],
     })
     const b = figures({
-      policies: { x: { allowed: 10, refused: 0 }, ['__proto__']: { allowed: 5, refused: 0 } },
+      policies: { x: { allowed: 10, refused: 0 }, constructor: { allowed: 5, refused: 0 } },
       times: [0, 2, 0],
       breaker: 'open',
       busiest: [
@@ -44,6 +44,7 @@ describe('figures of several processes', () => {
     })
     const sum = sumOf([a, b])
     expect(sum.policies.x).toStrictEqual({ allowed: 11, refused: 2 })
+    expect(sum.policies.constructor).toStrictEqual({ allowed: 5, refused: 0 })
     expect(sum.times).toStrictEqual([1, 2, 0])
     expect(sum.breaker).toBe('open')
     expect(sum.busiest).toStrictEqual([

@@ -24,7 +24,7 @@ const WORST_FIRST: readonly Breaker[] = ['open', 'half_open', 'closed']
 
 /** What several processes have counted together. */
 export function sumOf(all: readonly Figures[]): Figures {
-  // Without a prototype: a policy may be called __proto__.
+  // Without a prototype: a policy may be called constructor.
   const policies: Record<string, Counts> = Object.create(null)
   for (const { policies: some } of all) {
     for (const [name, { allowed, refused }] of Object.entries(some)) {
