@@ -66,8 +66,8 @@ describe('pictures', () => {
     if (name === 'live') await page.waitForTimeout(isWriting ? 25_000 : 2500)
     else await page.waitForTimeout(500)
     const picture = await page.screenshot()
-    await close()
     expect(faults).toStrictEqual([])
+    await close()
     const at = new URL(`${name}.png`, FOLDER)
     if (isWriting) {
       mkdirSync(FOLDER, { recursive: true })

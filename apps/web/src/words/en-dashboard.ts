@@ -144,7 +144,7 @@ export const dashboardEn = {
     naive: 'Read, then write',
     ours: 'Tidegate',
     admitted: 'admitted',
-    over: (count: number) => (count === 0 ? 'exactly the limit' : `${count} too many`),
+    over: (count: number) => (count === 0 ? 'none too many' : `${count} too many`),
     under: (count: number) => `${count} too few`,
     naiveHow: 'GET the count, compare, SET count + 1. Between the two, others have read the same.',
     oursHow: 'One atomic step: reading, deciding and writing cannot be pulled apart.',
