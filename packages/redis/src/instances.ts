@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { commandsOf } from './store-commands.js'
 
 /*
@@ -19,18 +20,7 @@ const GONE_AFTER_MS = 20_000
 const MAX_LINE_BYTES = 1024
 const MAX_LINES = 200
 
-const REPORT = `
-local now = redis.call('TIME')
-now = now[1] * 1000 + math.floor(now[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
-redis.call('ZADD', KEYS[1], now, ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-local lines = {}
-for _, line in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', now - ARGV[2], 'LIMIT', 0, ARGV[3])) do
-  if #line <= tonumber(ARGV[4]) then lines[#lines + 1] = line end
-end
-return lines
-`
+const REPORT = readFileSync(new URL('../lua/instances.lua', import.meta.url), 'utf8')
 
 /** Rejects whatever Redis rejects: it is for whoever lists to say what that means. */
 export function instancesOf(store: object): SharedInstances {
