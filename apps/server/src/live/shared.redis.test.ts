@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLive } from '../../test/live-events.js'
 import { type RedisServer, startRedis, until } from '../../test/redis-server.js'
-import { CHECK, redisStore, startService, type TestService } from '../../test/service.js'
+import { CHECK, startService, type TestService } from '../../test/service.js'
 
 describe('two services on one Redis', () => {
   let redis: RedisServer
@@ -9,7 +9,8 @@ describe('two services on one Redis', () => {
   let b: TestService
   beforeAll(async () => {
     redis = await startRedis()
-    const yaml = `store: ${redisStore(redis)}`
+    // Less patient than elsewhere: a lost store is told of only after the deadline, again and again.
+    const yaml = `store: { url: '${redis.url}', deadline: 2s, connectTimeout: 10s }`
     a = await startService(yaml)
     b = await startService(yaml)
   })
