@@ -116,6 +116,19 @@ describe('by HTTP/2', () => {
     expect((await ask({ ':path': '/here', ':authority': 'one', host: 'other' })).headers[':status']).toBe(400)
   })
 
+  it('an answer that a filter has made 204 has no body, and its connection goes on', async () => {
+    upstream = await upstreamOf((_request, response) => response.end('x'.repeat(200_000)))
+    const toNoContent = (head: { status: number }) => {
+      head.status = 204
+    }
+    gateway = await gatewayTo({ upstreams: [upstream.url], responseFilters: [toNoContent] }, withHttp2())
+    for (let i = 0; i < 2; i++) {
+      const { headers, body } = await ask({ ':path': '/' })
+      expect([headers[':status'], headers['content-length'], body.length]).toStrictEqual([204, undefined, 0])
+    }
+    expect(gateway.logged).toStrictEqual([])
+  })
+
   it('an answer that breaks off is reset, and its connection goes on', async () => {
     upstream = await rawUpstream((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello')
