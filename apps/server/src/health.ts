@@ -1,7 +1,7 @@
 import { fixedWindow, type Store } from '@tidegate/core'
 
 /** How the store was when it was last asked. */
-interface StoreHealth {
+export interface StoreHealth {
   readonly isUp: boolean
   readonly latencyMs: number
 }

@@ -94,6 +94,18 @@ describe('a WebSocket', () => {
     await until(() => bad.sockets.size === 0, 'no connection to it is kept')
   })
 
+  it('that the upstream does not want keeps no connection to it', async () => {
+    upstream = await upstreamOf((_request, response) => response.end())
+    upstream.server.keepAliveTimeout = 60_000
+    upstream.server.on('upgrade', (_request, socket) => {
+      socket.resume().on('end', () => socket.end())
+      socket.write('HTTP/1.1 426 Upgrade Required\r\ncontent-length: 2\r\n\r\nno')
+    })
+    gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
+    expect(statusOf(await sendRaw(gateway.url, HANDSHAKE, false))).toBe(426)
+    await until(() => upstream.sockets.size === 0, 'the connection to the upstream is closed', 3000)
+  })
+
   it('whose upstream cannot be reached is 502', async () => {
     upstream = await echo()
     const { url } = upstream

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Health } from '../health.js'
+import type { Health, StoreHealth } from '../health.js'
 import type { InForce } from '../in-force.js'
 import type { Metrics } from '../metrics/metrics.js'
 import { type Figures, sumOf } from './figures.js'
@@ -30,6 +30,8 @@ interface Watched {
 }
 
 const PERIOD_MS = 1000
+/** While the store hangs, what is known of it has to do: that is when people look. */
+const HEALTH_WAIT_MS = 500
 const MAX_WATCHERS = 32
 
 interface Watcher {
@@ -47,6 +49,7 @@ export function createLive(
   let before: Look | undefined
   let last: string | undefined
   let isLooking = false
+  let known: StoreHealth = { isUp: true, latencyMs: 0 }
 
   function figures(): Figures {
     const { metrics, keys } = service()
@@ -60,7 +63,8 @@ export function createLive(
     try {
       const all = collect === undefined ? [figures()] : await collect(figures)
       const { inForce, health, instances } = service()
-      const { isUp, latencyMs } = await health.look()
+      known = await Promise.race([health.look(), after(HEALTH_WAIT_MS, () => known)])
+      const { isUp, latencyMs } = known
       const now = { timeMs: Date.now(), atMs: performance.now(), figures: sumOf(all) }
       const store = { kind: health.storeKind, isUp, latencyMs, errors: now.figures.storeErrors }
       const around = { inForce, processes: all.length, store, instances }
@@ -109,4 +113,8 @@ export function createLive(
       for (const { onEnd } of all) onEnd()
     },
   }
+}
+
+function after<T>(ms: number, value: () => T): Promise<T> {
+  return new Promise((resolve) => setTimeout(() => resolve(value()), ms).unref())
 }
