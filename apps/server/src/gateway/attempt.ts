@@ -8,6 +8,7 @@ import {
   filtered,
   type HeadToSend,
   headToSend,
+  isWithoutBody,
   type RawHeaders,
   writeHead,
 } from './response-headers.js'
@@ -37,6 +38,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private abort: ((error?: Error) => void) | undefined
   /** What is missing of the body, if its length was said. */
   private missing = -1
+  /** Whatever length its head says, of what there would be: undici takes that for a body cut short. */
+  private hasNoBody = false
   private last: Buffer | undefined
   private isDrainAwaited = false
   private inLine: NodeJS.Timeout | undefined
@@ -78,6 +81,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }
     const head = this.headOf(status, raw)
     this.missing = head.length
+    this.hasNoBody = isWithoutBody(status)
     writeHead(response, head)
     this.resume = resume
     return true
@@ -133,6 +137,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onError(error: Error): void {
     if (this.isOver) return
+    if (this.hasNoBody && error instanceof errors.ResponseContentLengthMismatchError) {
+      return void this.onComplete(null)
+    }
     this.end()
     this.outcome.failed(this.exchange, this, error)
   }

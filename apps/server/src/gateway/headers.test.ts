@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { gatewayTo, rawUpstream, type TestGateway, type TestUpstream } from '../../test/gateway.js'
-import { sendRaw } from '../../test/raw-http.js'
-import type { Route } from './route.js'
+import { sendRaw, statusOf } from '../../test/raw-http.js'
+import type { ResponseFilter, Route } from './route.js'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
@@ -292,8 +292,25 @@ describe('of an answer', () => {
       'HTTP/1.1 304 Not Modified\r\netag: "1"\r\n\r\n',
       /^HTTP\/1\.1 304 [\s\S]*etag: "1"\r\n[\s\S]*\r\n\r\n$/,
     ],
+    [
+      'GET',
+      'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n',
+      /^HTTP\/1\.1 304 [\s\S]*content-length: 5\r\n[\s\S]*\r\n\r\n$/,
+    ],
   ])('has no body where there is none: %s, %j', async (method, raw, expected) => {
     expect(await answerTo(raw, {}, method)).toMatch(expected)
+  })
+
+  it.each([
+    ['HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n', 200],
+    ['HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello', 204],
+  ])('has no length of a body that a filter makes come or go: %j as %i', async (raw, status) => {
+    const set: ResponseFilter = (head) => {
+      head.status = status
+    }
+    const answer = await answerTo(raw, { responseFilters: [set] })
+    expect(statusOf(answer)).toBe(status)
+    expect(answer).not.toMatch(/content-length: 5|hello/)
   })
 
   it('has the trailers of the upstream, but none that say how to read it', async () => {

@@ -81,11 +81,12 @@ export function filtered(
     head.headers.set(name, before === undefined ? value : [before, value].flat())
   }
   for (const filter of filters) filter(head, request)
+  const losesLength = isWithoutBody(status) !== isWithoutBody(head.status)
   const changed: string[] = []
   for (const [name, value] of head.headers) {
     if (isHopByHop(name) && name !== 'trailer') continue
-    // How long the body is, no filter can change; but it may have made it an answer that has none.
-    if (name === 'content-length' && (length < 0 || head.status === 204)) continue
+    // How long the body is, no filter can change; whether there is one, a status does.
+    if (name === 'content-length' && (length < 0 || losesLength)) continue
     for (const line of typeof value === 'string' ? [value] : value) changed.push(name, line)
   }
   return { status: head.status, flat: changed, length }
@@ -99,7 +100,12 @@ export function writeHead(response: ServerResponse, { status, flat }: HeadToSend
 
 /** Node refuses to announce trailers where it does not send chunks. */
 function mayHaveTrailers({ req }: ServerResponse, status: number): boolean {
-  return req.httpVersionMinor > 0 && req.method !== 'HEAD' && status !== 204 && status !== 304
+  return req.httpVersionMinor > 0 && req.method !== 'HEAD' && !isWithoutBody(status)
+}
+
+/** Of an answer. */
+export function isWithoutBody(status: number): boolean {
+  return status === 204 || status === 304
 }
 
 function withoutTrailer(flat: string[]): string[] {
