@@ -57,6 +57,8 @@ class NodeFacts<Request> implements RequestFacts {
 
   header(name: string): string | undefined {
     const value = this.message.headers[name]
-    return typeof value === 'object' ? value.join(', ') : value
+    if (typeof value === 'string') return value
+    // Of `constructor` and `__proto__` every object has one, which no client has sent.
+    return Array.isArray(value) ? value.join(', ') : undefined
   }
 }

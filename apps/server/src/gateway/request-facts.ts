@@ -58,6 +58,8 @@ export class RequestFactsOf implements GatewayRequest {
 
   private textOf(name: string): string | undefined {
     const value = this.headers[name]
-    return typeof value === 'object' ? value.join(', ') : value
+    if (typeof value === 'string') return value
+    // Of `constructor` and `__proto__` every object has one, which no client has sent.
+    return Array.isArray(value) ? value.join(', ') : undefined
   }
 }
