@@ -11,7 +11,7 @@ it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
       url: () => '/',
       route: () => undefined,
     })
-    const facts = reader.facts(new IncomingMessage(new Socket()), () => undefined)
+    const facts = reader.facts(new IncomingMessage(new Socket()), () => undefined, [])
     expect(facts.header(name)).toBeUndefined()
   },
 )
