@@ -30,8 +30,6 @@ export function forward(exchange: Exchange): void {
     } as Dispatcher.DispatchOptions,
     attempt,
   )
-  // Nothing else will ever be sent on it: with the answer it ends, unless that is a tunnel.
-  if (upgrade !== undefined) dispatcher.close().catch(() => {})
 }
 
 const outcome: Outcome = {

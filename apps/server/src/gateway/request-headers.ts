@@ -47,6 +47,8 @@ function isOurs(name: string): boolean {
     case 'content-length':
     case 'x-request-id':
     case 'http2-settings':
+    // CGI programs take it for a setting of their own, HTTP_PROXY.
+    case 'proxy':
       return true
     default:
       // Of HTTP/2: what HTTP/1.1 has in its first line.

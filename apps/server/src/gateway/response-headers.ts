@@ -81,7 +81,7 @@ export function filtered(
     head.headers.set(name, before === undefined ? value : [before, value].flat())
   }
   for (const filter of filters) filter(head, request)
-  const losesLength = isWithoutBody(status) !== isWithoutBody(head.status)
+  const losesLength = isWithoutBody(status) !== isWithoutBody(head.status) || head.status === 204
   const changed: string[] = []
   for (const [name, value] of head.headers) {
     if (isHopByHop(name) && name !== 'trailer') continue
