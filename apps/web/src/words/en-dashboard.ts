@@ -49,7 +49,7 @@ export const dashboardEn = {
     show: (policy: string) => `Show ${policy} in the chart`,
     busiest: 'Busiest keys',
     mostRefused: 'Most refused keys',
-    lastMinute: 'In the last minute. “≤” marks a count that may be too high, never too low.',
+    lastMinute: 'In the last minute. “≤” marks a count that may be too high.',
     noKeys: 'None in the last minute.',
     lookUp: (key: string) => `Look up ${key}`,
     store: 'Store',

@@ -50,7 +50,7 @@ export const dashboardKo: typeof dashboardEn = {
     show: (policy) => `차트에 ${policy} 보기`,
     busiest: '가장 바쁜 키',
     mostRefused: '가장 많이 거부된 키',
-    lastMinute: '최근 1분. “≤”가 붙은 수는 실제보다 클 수 있지만 작지는 않습니다.',
+    lastMinute: '최근 1분. “≤”가 붙은 수는 실제보다 클 수 있습니다.',
     noKeys: '최근 1분 동안 없습니다.',
     lookUp: (key) => `${key} 조회`,
     store: '저장소',
