@@ -311,6 +311,8 @@ it('the race shows both, and that only one lets too many in', async () => {
   expect(await fact(page, 'ours-admitted').textContent()).toBe('20')
   expect(await fact(page, 'ours-over').textContent()).toBe(en.race.over(0))
   await page.getByText(en.race.onMemory(5)).waitFor()
+  // What was set is in the address, for a colleague.
+  expect(new URL(page.url()).hash).toMatch(/callers=80&limit=20/)
   expect(faultsIn(faults)).toStrictEqual([])
   await close()
 })

@@ -97,12 +97,18 @@ describe('the address', () => {
     await page.getByLabel(WORDS.en.compare.numbers.seed).fill('42')
     await page.getByLabel(WORDS.en.compare.numbers.limit, { exact: true }).fill('12')
     await page.getByRole('combobox', { name: WORDS.en.compare.window }).selectOption('10s')
+    await page.getByRole('combobox', { name: WORDS.en.lab.speed }).selectOption('4')
+    await page.getByRole('button', { name: WORDS.en.algorithms['fixed-window'] }).click()
     await page.locator('.transport input[type=range]').fill('500')
     await page.waitForURL(/t=20000/)
     const shown = await page.locator('.timeline').innerText()
 
     const colleague = await openPage(browser, site.url, new URL(page.url()).hash)
     expect(await colleague.page.locator('.timeline').innerText()).toBe(shown)
+    const speed = colleague.page.getByRole('combobox', { name: WORDS.en.lab.speed })
+    expect(await speed.inputValue()).toBe('4')
+    const fixed = colleague.page.getByRole('button', { name: WORDS.en.algorithms['fixed-window'] })
+    expect(await fixed.getAttribute('aria-pressed')).toBe('false')
     expect(colleague.faults).toStrictEqual([])
     await colleague.close()
     await close()
@@ -122,7 +128,7 @@ describe('the address', () => {
   })
 
   it.each([
-    '#/compare?limit=-1&window=9y&rate=1e99&cells=%00&t=NaN&traffic=__proto__&seed=<img src=x onerror=alert(1)>',
+    '#/compare?speed=1e9&hide=..x.<b>&limit=-1&window=9y&rate=1e99&cells=%00&t=NaN&traffic=__proto__&seed=<img src=x onerror=alert(1)>',
     '#/stories?story=constructor&t=999999999999',
     '#/choose?answers=yyyyyyyy&limit=0&keys=Infinity&window=<script>',
     '#/<img src=x onerror=alert(1)>?lang=xx',

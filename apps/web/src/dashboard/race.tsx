@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
+import { wholeNumber } from '../address.js'
 import { formatCount } from '../format.js'
 import { NumberField } from '../lab/number-field.js'
 import { usePage } from '../page-context.js'
+import { useParam } from '../use-param.js'
 import { useSession, WithSession } from './session.js'
 
 export function Race() {
@@ -31,8 +33,10 @@ function RaceView() {
   const { words: all } = usePage()
   const words = all.dashboard.race
   const session = useSession()
-  const [callers, setCallers] = useState(50)
-  const [limit, setLimit] = useState(10)
+  const [callersText, setCallers] = useParam('callers')
+  const [limitText, setLimit] = useParam('limit')
+  const callers = wholeNumber(callersText, 2, 200, 50)
+  const limit = wholeNumber(limitText, 1, 100, 10)
   const [isRunning, setRunning] = useState(false)
   const [result, setResult] = useState<Result>()
   const [problem, setProblem] = useState<string>()
@@ -61,8 +65,20 @@ function RaceView() {
           if (!isRunning) void run()
         }}
       >
-        <NumberField label={words.callers} value={callers} min={2} max={200} onChange={setCallers} />
-        <NumberField label={words.limit} value={limit} min={1} max={100} onChange={setLimit} />
+        <NumberField
+          label={words.callers}
+          value={callers}
+          min={2}
+          max={200}
+          onChange={(value) => setCallers(String(value))}
+        />
+        <NumberField
+          label={words.limit}
+          value={limit}
+          min={1}
+          max={100}
+          onChange={(value) => setLimit(String(value))}
+        />
         <button type="submit" class="main" aria-disabled={isRunning}>
           {isRunning ? words.running : words.start}
         </button>

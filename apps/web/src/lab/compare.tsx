@@ -18,11 +18,14 @@ import { Timeline } from './timeline.js'
 import { usePlayback } from './use-playback.js'
 import { WindowCharts } from './window-charts.js'
 
+/** What is in the address too, whatever the settings are. */
+const LOOKS: readonly string[] = ['lang', 'speed', 'hide']
+
 /** The same traffic and the same numbers for all five algorithms. */
 export function Compare() {
   const { words, place, go } = usePage()
-  const key = [...place.params].filter(([name]) => name !== 't' && name !== 'lang').join('&')
-  // The time and the language change nothing here
+  const key = [...place.params].filter(([name]) => name !== 't' && !LOOKS.includes(name)).join('&')
+  // The time and the looks change nothing here
   const inAddress = useMemo(() => readSettings(place.params), [key])
   // While the visitor draws, the address stays: it gets the finished drawing.
   const [drawing, setDrawing] = useState<readonly number[]>()
@@ -38,8 +41,10 @@ export function Compare() {
 
   const change = (changes: Partial<CompareSettings>) => {
     const params = writeSettings({ ...settings, ...changes })
-    const lang = place.params.get('lang')
-    if (lang !== undefined) params.set('lang', lang)
+    for (const name of LOOKS) {
+      const value = place.params.get(name)
+      if (value !== undefined) params.set(name, value)
+    }
     go({ view: 'compare', params })
   }
   const draw =

@@ -1,5 +1,7 @@
+import { useEffect } from 'preact/hooks'
 import { formatClock, formatElapsed } from '../format.js'
 import { usePage } from '../page-context.js'
+import { useParam } from '../use-param.js'
 import { type Playback, SPEEDS } from './playback.js'
 import type { Scenario } from './scenario.js'
 import { countUpTo } from './times.js'
@@ -9,6 +11,9 @@ import { useTime } from './use-time.js'
 export function Transport({ scenario, playback }: { scenario: Scenario; playback: Playback }) {
   const { words } = usePage()
   const now = useTime(playback)
+  const [speedText, setSpeed] = useParam('speed')
+  const speed = SPEEDS.find((one) => String(one) === speedText) ?? 1
+  useEffect(() => playback.setSpeed(speed), [playback, speed])
   const { arrivals, spanMs } = scenario
   const stepBack = () => {
     const before = arrivals.findLast((at) => at < now - 1e-6)
@@ -47,8 +52,8 @@ export function Transport({ scenario, playback }: { scenario: Scenario; playback
       </output>
       <select
         aria-label={words.lab.speed}
-        value={String(playback.speed)}
-        onChange={(event) => playback.setSpeed(Number(event.currentTarget.value))}
+        value={String(speed)}
+        onChange={({ currentTarget: { value } }) => setSpeed(value === '1' ? undefined : value)}
       >
         {SPEEDS.map((speed) => (
           <option key={speed} value={String(speed)}>

@@ -1,8 +1,9 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import uPlot from 'uplot'
 import { Chart } from '../chart.js'
 import { colour, DASHES } from '../colours.js'
 import { usePage } from '../page-context.js'
+import { useParam } from '../use-param.js'
 import { Curtain } from './curtain.js'
 import type { Playback } from './playback.js'
 import type { Lane, Scenario } from './scenario.js'
@@ -26,12 +27,14 @@ export function WindowCharts({
   playback: Playback
 }) {
   const { words } = usePage()
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
+  const [hide, setHide] = useParam('hide')
+  const hidden = useMemo(() => new Set(hide?.split('.')), [hide])
   const shown = useMemo(() => lanes.filter((lane) => !hidden.has(lane.id)), [lanes, hidden])
   const toggle = (id: string) => {
     const next = new Set(hidden)
     if (!next.delete(id)) next.add(id)
-    setHidden(next)
+    const known = lanes.map((lane) => lane.id).filter((one) => next.has(one))
+    setHide(known.length === 0 ? undefined : known.join('.'))
   }
   const inWindow = useMemo(() => admittedInWindow(scenario, shown), [scenario, shown])
   const rates = useMemo(() => ratesOf(scenario, shown), [scenario, shown])
