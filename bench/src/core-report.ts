@@ -1,5 +1,5 @@
 import type { Scenario } from './core-scenarios.js'
-import { figureOf, type Measurement } from './figures.js'
+import { type Measurement, ratioOf } from './figures.js'
 import { type Columns, digits, ratio } from './table.js'
 
 /** What is shown of each contender in a scenario. */
@@ -15,10 +15,9 @@ export function columns(scenario: Scenario, all: readonly Measurement[]): Column
           'checks/s',
           ...others.map((other) => `speed to ${other.contender}`),
         ],
-        row({ figures: { bestNs = Number.NaN, medianNs } }) {
-          const ratios = others.map(
-            (other) => figureOf(all, other.scenario, other.contender, 'bestNs') / bestNs,
-          )
+        row(measured) {
+          const { bestNs = Number.NaN, medianNs } = measured.figures
+          const ratios = others.map((other) => ratioOf(all, other, measured, 'bestNs'))
           return [digits(bestNs, 0), digits(medianNs, 0), digits(1e9 / bestNs, 0), ...ratios.map(ratio)]
         },
       }

@@ -60,7 +60,7 @@ export const ALGORITHMS = [...FAST_ALGORITHMS, 'leaky bucket'] as const
 
 const TEN_THOUSAND_KEYS = {
   measure: 'speed',
-  rounds: 5,
+  rounds: 11,
   comparedWith: PEERS.map((contender) => ({ scenario: '10k-awaited', contender })),
   keys: 10_000,
   checks: 500_000,

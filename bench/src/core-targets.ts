@@ -1,5 +1,5 @@
 import { ALGORITHMS, FAST_ALGORITHMS } from './core-scenarios.js'
-import { type Figures, figureOf, type Measurement } from './figures.js'
+import { type Figures, figureOf, type Measurement, ratioOf } from './figures.js'
 import { atLeast, atMost, type Result } from './targets.js'
 
 /** What the store in memory promises, in the order of the scenarios. */
@@ -14,12 +14,7 @@ export function judge(all: readonly Measurement[]): Result[] {
       faster(name, '10k-plain', 'express MemoryStore', 1.5),
     ]),
     ...FAST_ALGORITHMS.map((name) =>
-      atMost(
-        1.5,
-        'x',
-        `1m-plain: cost of ${name} over bare Map`,
-        ns('1m-plain', name) / ns('1m-plain', 'bare Map'),
-      ),
+      atMost(1.5, 'x', `1m-plain: cost of ${name} over bare Map`, cost(name, 'bare Map', '1m-plain')),
     ),
     ...ALGORITHMS.flatMap((name) => [
       atMost(5, 'ms', `pauses: longest check of ${name}, growth`, figure('pauses', name, 'growthMs')),
@@ -32,14 +27,19 @@ export function judge(all: readonly Measurement[]): Result[] {
         3,
         'x',
         `${scenario}: cost at limit 100,000 over limit 100`,
-        ns(scenario, 'limit 100,000') / ns(scenario, 'limit 100'),
+        cost('limit 100,000', 'limit 100', scenario),
       ),
     ),
   ]
 
   /** The peers are always the awaited ones, whichever way ours is called. */
   function faster(name: string, scenario: string, peer: string, target: number): Result {
-    const value = ns('10k-awaited', peer) / ns(scenario, name)
+    const value = ratioOf(
+      all,
+      { scenario: '10k-awaited', contender: peer },
+      { scenario, contender: name },
+      'bestNs',
+    )
     return atLeast(target, 'x', `${scenario}: speed of ${name} over ${peer}`, value)
   }
 
@@ -47,8 +47,8 @@ export function judge(all: readonly Measurement[]): Result[] {
     return atMost(200, 'bytes', `${scenario}: one key of ${name}`, figure(scenario, name, 'bytesPerKey'))
   }
 
-  function ns(scenario: string, contender: string): number {
-    return figure(scenario, contender, 'bestNs')
+  function cost(one: string, other: string, scenario: string): number {
+    return ratioOf(all, { scenario, contender: one }, { scenario, contender: other }, 'bestNs')
   }
 
   function figure(scenario: string, contender: string, name: keyof Figures): number {

@@ -19,6 +19,7 @@ type FigureName =
   | 'p50Us'
   | 'p99Us'
   | 'p50ToYardstick'
+  | 'perSecondToYardstick'
   | 'callsPerKeyAndSecond'
   | 'checksPerKeyAndSecond'
   | 'serverUs'
@@ -61,6 +62,41 @@ export function figureOf(
   const figure = found?.figures[name]
   if (figure === undefined) throw new Error(`"${contender}" in ${scenario} has no figure "${name}".`)
   return figure
+}
+
+/** Which contender, in which scenario. */
+export interface Which {
+  scenario: string
+  contender: string
+}
+
+/**
+ * One figure over another. In each round all contenders take their turn, a few seconds apart: what the two come to in one
+ * round is compared, and of the rounds the median counts.
+ */
+export function ratioOf(
+  measurements: readonly Measurement[],
+  one: Which,
+  other: Which,
+  name: FigureName,
+): number {
+  const [ours, theirs] = [one, other].map(({ scenario, contender }) =>
+    roundsOf(measurements, scenario, contender).map((round) => round[name] ?? Number.NaN),
+  )
+  if (ours!.length !== theirs!.length) {
+    throw new Error(`"${one.contender}" and "${other.contender}" were measured in other rounds.`)
+  }
+  return median(ours!.map((figure, round) => figure / theirs![round]!))
+}
+
+function roundsOf(
+  measurements: readonly Measurement[],
+  scenario: string,
+  contender: string,
+): readonly Figures[] {
+  const found = measurements.find((one) => one.scenario === scenario && one.contender === contender)
+  if (found === undefined) throw new Error(`"${contender}" was not measured in ${scenario}.`)
+  return found.rounds
 }
 
 export function median(values: readonly number[]): number {

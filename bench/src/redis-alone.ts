@@ -43,7 +43,8 @@ export async function measureAlone(
   }
 }
 
-const WARM_UP_TURNS = 20
+/** The engine compiles what it has run some thousand times, and a server's has long done so. */
+const WARM_UP_TURNS = 100
 
 function turnsOf(subject: RedisSubject, keys: readonly string[], checks: number, turns: number) {
   const waitsMs = new Float64Array(checks * turns)

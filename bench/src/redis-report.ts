@@ -1,4 +1,4 @@
-import { type Figures, figureOf, type Measurement } from './figures.js'
+import { type Figures, type Measurement, ratioOf } from './figures.js'
 import { redisScenarioNamed } from './redis-scenarios.js'
 import { type Columns, digits, ratio } from './table.js'
 
@@ -9,9 +9,9 @@ export function columns(name: string, all: readonly Measurement[]): Columns {
     case 'load':
       return {
         headings: ['checks/s', ...toOthers(scenario.comparedWith), 'p50 µs', 'p99 µs', 'client CPU µs'],
-        row: ({ figures }) => [
+        row: ({ contender, figures }) => [
           digits(figures.perSecond, 0),
-          ...ratios(figures, scenario.comparedWith, 'perSecond'),
+          ...ratios(contender, scenario.comparedWith, 'perSecond'),
           digits(figures.p50Us, 0),
           digits(figures.p99Us, 0),
           digits(figures.cpuUs, 2),
@@ -36,9 +36,9 @@ export function columns(name: string, all: readonly Measurement[]): Columns {
           'script calls per key and s',
           'checks in them',
         ],
-        row: ({ figures }) => [
+        row: ({ contender, figures }) => [
           digits(figures.perSecond, 0),
-          ...ratios(figures, scenario.comparedWith, 'perSecond'),
+          ...ratios(contender, scenario.comparedWith, 'perSecond'),
           digits(figures.cpuUs, 2),
           digits(figures.callsPerKeyAndSecond, 3),
           digits(figures.checksPerKeyAndSecond, 3),
@@ -60,8 +60,9 @@ export function columns(name: string, all: readonly Measurement[]): Columns {
       }
   }
 
-  function ratios(figures: Figures, others: readonly string[], figure: keyof Figures): string[] {
-    return others.map((other) => ratio((figures[figure] ?? Number.NaN) / figureOf(all, name, other, figure)))
+  function ratios(contender: string, others: readonly string[], figure: keyof Figures): string[] {
+    const which = { scenario: name, contender }
+    return others.map((other) => ratio(ratioOf(all, which, { scenario: name, contender: other }, figure)))
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Figures, figureOf, type Measurement } from './figures.js'
+import { type Figures, figureOf, type Measurement, ratioOf } from './figures.js'
 import { OURS, PEERS } from './redis-contenders.js'
 import { atLeast, atMost, type Result } from './targets.js'
 
@@ -10,7 +10,7 @@ export function judge(all: readonly Measurement[]): Result[] {
         1.5,
         'x',
         `together: throughput of ${name} over the faster library`,
-        figure('together', name, 'perSecond') / fasterLibrary('together'),
+        overFasterLibrary('together', name),
       ),
     ),
     ...OURS.map((name) =>
@@ -28,7 +28,7 @@ export function judge(all: readonly Measurement[]): Result[] {
       10,
       'x',
       'flood: refusals per second over the faster library',
-      figure('flood', 'token bucket', 'perSecond') / fasterLibrary('flood'),
+      overFasterLibrary('flood', 'token bucket'),
     ),
     atMost(
       1,
@@ -68,12 +68,12 @@ export function judge(all: readonly Measurement[]): Result[] {
     atMost(176, 'bytes', 'memory-key: one bucket', figure('memory-key', 'token bucket', 'bytesPerKey')),
   ]
 
-  function fasterLibrary(scenario: string): number {
-    return Math.max(...PEERS.map((name) => figure(scenario, name, 'perSecond')))
+  function overFasterLibrary(scenario: string, name: string): number {
+    return Math.min(...PEERS.map((peer) => ratio(scenario, name, peer, 'perSecond')))
   }
 
   function ratio(scenario: string, one: string, other: string, name: keyof Figures): number {
-    return figure(scenario, one, name) / figure(scenario, other, name)
+    return ratioOf(all, { scenario, contender: one }, { scenario, contender: other }, name)
   }
 
   function figure(scenario: string, contender: string, name: keyof Figures): number {

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Benchmark } from './benchmark.js'
 import { core } from './core.js'
-import type { Figures, Measurement } from './figures.js'
+import { type Figures, type Measurement, ratioOf } from './figures.js'
+import { gateway } from './gateway.js'
+import { http } from './http.js'
 import { redis } from './redis.js'
 import { tablesOf, verdict } from './report.js'
 import { service } from './service.js'
@@ -16,7 +18,7 @@ function measuredAs(value: number, { scenarios }: Benchmark): Measurement[] {
   )
 }
 
-it.each([core, redis, service])(
+it.each([core, redis, service, http, gateway])(
   '$name: every scenario is shown and every promise is about one of them',
   (benchmark) => {
     const all = measuredAs(1, benchmark)
@@ -33,6 +35,21 @@ it.each([core, redis, service])(
     }
   },
 )
+
+it('a ratio compares what two came to in the same round', () => {
+  const measured = (contender: string, ...rounds: number[]): Measurement => ({
+    scenario: 's',
+    contender,
+    figures: {},
+    rounds: rounds.map((bestNs) => ({ bestNs })),
+  })
+  const which = (contender: string) => ({ scenario: 's', contender })
+  // The machine was slow in the second round, and in the middle of the third.
+  const all = [measured('a', 10, 30, 10), measured('b', 20, 60, 40), measured('c', 1)]
+  expect(ratioOf(all, which('b'), which('a'), 'bestNs')).toBe(2)
+  expect(() => ratioOf(all, which('c'), which('a'), 'bestNs')).toThrow('in other rounds')
+  expect(() => ratioOf(all, which('d'), which('a'), 'bestNs')).toThrow('was not measured')
+})
 
 it('a promise that does not hold is seen', () => {
   const results = [

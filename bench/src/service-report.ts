@@ -1,16 +1,15 @@
-import { figureOf, type Measurement } from './figures.js'
 import { BARE, serviceScenarioNamed } from './service-scenarios.js'
 import { type Columns, digits, ratio } from './table.js'
 
 /** What is shown of each contender in a scenario. */
-export function columns(name: string, all: readonly Measurement[]): Columns {
+export function columns(name: string): Columns {
   switch (serviceScenarioNamed(name).measure) {
     case 'flat-out':
       return {
         headings: ['requests/s', `to ${BARE}`, 'p50 ms', 'p99 ms', 'server CPU µs', 'failures'],
         row: ({ figures }) => [
           digits(figures.perSecond, 0),
-          ratio(figures.perSecond! / figureOf(all, name, BARE, 'perSecond')),
+          ratio(figures.perSecondToYardstick ?? Number.NaN),
           digits(figures.p50Us! / 1000, 2),
           digits(figures.p99Us! / 1000, 2),
           digits(figures.cpuUs, 1),

@@ -1,4 +1,5 @@
 import type { Plan } from './benchmark.js'
+import type { Turns } from './load-by-turns.js'
 
 /*
  * The one table of what is measured of the service. Each contender is a server in a process of its own, on one core; what
@@ -7,12 +8,11 @@ import type { Plan } from './benchmark.js'
 
 export type ServiceScenario = FlatOutScenario | SteadyScenario
 
-/** As many checks as so many connections can make, each waiting for its answer before it asks again. */
-export interface FlatOutScenario extends Plan {
+/** As many checks as so many connections can make, each waiting for its answer before it asks again, by turns with `BARE`. */
+export interface FlatOutScenario extends Plan, Turns {
   measure: 'flat-out'
   keys: number
   connections: number
-  seconds: number
 }
 
 /** So many checks a second, whether or not those before have been answered. */
@@ -31,12 +31,13 @@ export const REDIS = 'service, Redis'
 export const SERVICE_SCENARIOS = {
   throughput: {
     measure: 'flat-out',
-    title: '10,000 keys, 64 connections, one core for the server',
-    rounds: 5,
+    title: '10,000 keys, 64 connections, one core for the server, by turns with bare Fastify',
+    rounds: 3,
     contenders: [BARE, MEMORY, REDIS],
     keys: 10_000,
     connections: 64,
-    seconds: 5,
+    turns: 6,
+    secondsPerTurn: 2,
   },
   steady: {
     measure: 'steady',

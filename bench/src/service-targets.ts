@@ -1,5 +1,5 @@
 import { figureOf, type Measurement } from './figures.js'
-import { BARE, MEMORY, REDIS } from './service-scenarios.js'
+import { MEMORY, REDIS } from './service-scenarios.js'
 import { atLeast, atMost, type Result } from './targets.js'
 
 /** What the service promises, in the order of the scenarios. */
@@ -12,7 +12,6 @@ export function judge(all: readonly Measurement[]): Result[] {
   ]
 
   function toBare(contender: string): number {
-    const perSecond = (name: string) => figureOf(all, 'throughput', name, 'perSecond')
-    return perSecond(contender) / perSecond(BARE)
+    return figureOf(all, 'throughput', contender, 'perSecondToYardstick')
   }
 }

@@ -1,5 +1,6 @@
 import type { Benchmark } from './benchmark.js'
 import type { Figures } from './figures.js'
+import { loadByTurns } from './load-by-turns.js'
 import { LOAD_CORE, redisOnCore } from './one-core.js'
 import { inOwnProcess } from './own-process.js'
 import { redisVersion, startRedis } from './redis-server.js'
@@ -19,7 +20,7 @@ import { versionsOf } from './versions.js'
 import { loadWithWrk, wrkVersion } from './wrk.js'
 
 const CHILD = new URL('./service-child.js', import.meta.url)
-const WARM_UP_SECONDS = 2
+const WARM_UP_SECONDS = 3
 
 /** Checks over HTTP, against a route of Fastify that only answers. */
 export const service: Benchmark = {
@@ -67,19 +68,15 @@ async function measureFlatOut(
   contender: string,
 ): Promise<Figures> {
   const load = { script: 'check.lua', args: [String(scenario.keys)], connections: scenario.connections }
-  await loadWithWrk(server.url, load, WARM_UP_SECONDS)
-  const before = contender === BARE ? undefined : await countedBy(server.url)
-  const cpuBefore = server.cpuUs()
-  const { requests, seconds, p50Us, p99Us } = await loadWithWrk(server.url, load, scenario.seconds)
-  const cpuAfter = server.cpuUs()
-  const failures = before === undefined ? 0 : await failuresSince(before, server, requests, scenario)
-  const cpu = cpuBefore === undefined || cpuAfter === undefined ? undefined : cpuAfter - cpuBefore
-  return {
-    perSecond: requests / seconds,
-    p50Us,
-    p99Us,
-    failures,
-    ...(cpu === undefined ? {} : { cpuUs: cpu / requests }),
+  const bare = await startAlike()
+  try {
+    for (const one of [server, bare]) await loadWithWrk(one.url, load, WARM_UP_SECONDS)
+    const before = contender === BARE ? undefined : await countedBy(server.url)
+    const { requests, figures } = await loadByTurns(server, bare, load, scenario)
+    const failures = before === undefined ? 0 : await failuresSince(before, server, requests, scenario)
+    return { ...figures, failures }
+  } finally {
+    await bare.stop()
   }
 }
 
@@ -88,12 +85,12 @@ async function failuresSince(
   before: Counted,
   { url }: ServerUnderLoad,
   requests: number,
-  { connections }: FlatOutScenario,
+  { connections, turns }: FlatOutScenario,
 ): Promise<number> {
   const after = await countedBy(url)
   const counted = after.allowed + after.refused - before.allowed - before.refused
   // What was on its way when time was up may be counted too, of the warm-up as well.
-  if (Math.abs(counted - requests) > 2 * connections) {
+  if (Math.abs(counted - requests) > (turns + 1) * connections) {
     throw new Error(`${requests} checks were answered, and the service counted ${counted}.`)
   }
   const failures = after.refused + after.degraded - before.refused - before.degraded

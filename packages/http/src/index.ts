@@ -19,6 +19,7 @@ export {
   draft10Headers,
   type LimitShown,
   legacyHeaders,
+  lowerCaseHeaders,
   rateLimitHeaders,
   retryAfterSeconds,
   STANDARDS,

@@ -1,5 +1,5 @@
 import type { Decision } from '@tidegate/core'
-import { type LimitShown, rateLimitHeaders, retryAfterSeconds, type Standard } from '@tidegate/http'
+import { type LimitShown, lowerCaseHeaders, retryAfterSeconds, type Standard } from '@tidegate/http'
 import type { FastifyReply } from 'fastify'
 import type { Asked } from './asking.js'
 
@@ -61,21 +61,7 @@ export function messageOf({ allowed, degraded }: Decision): string {
   return allowed ? ALLOWED : degraded === 'closed' ? UNAVAILABLE : REFUSED
 }
 
-/** Fastify makes every name small, each time anew; these are known. */
-const SMALL: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    'X-RateLimit-Limit',
-    'X-RateLimit-Remaining',
-    'X-RateLimit-Reset',
-    'X-RateLimit-Degraded',
-    'RateLimit',
-    'RateLimit-Policy',
-    'Retry-After',
-  ].map((name) => [name, name.toLowerCase()]),
-)
-
 /** What the headers say of one limit, or of several. */
 export function showLimits(limits: readonly LimitShown[], reply: FastifyReply): void {
-  const fields = rateLimitHeaders(limits, STANDARDS)
-  for (const name in fields) reply.header(SMALL[name] ?? name, fields[name])
+  reply.headers(lowerCaseHeaders(limits, STANDARDS))
 }
