@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from '../../server/test/process.js'
+import { WORDS } from '../src/words/words.js'
 import { launchBrowser, openPage } from './browser.js'
 
 /*
@@ -30,6 +31,8 @@ const PICTURES = [
   { name: 'choose-phone', path: '/choose', colorScheme: 'light', viewport: { width: 390, height: 760 } },
   { name: 'live', path: '/live', colorScheme: 'light', viewport: DESKTOP },
   { name: 'key-dark', path: '/key?key=user:3', colorScheme: 'dark', viewport: DESKTOP },
+  { name: 'policies', path: '/policies', colorScheme: 'light', viewport: DESKTOP },
+  { name: 'race', path: '/race', colorScheme: 'light', viewport: { width: 1280, height: 600 } },
 ] as const
 
 let browser: Browser
@@ -62,6 +65,7 @@ describe('pictures', () => {
       viewport,
     })
     await page.locator('h1').waitFor()
+    if (name === 'race') await page.getByRole('button', { name: WORDS.en.dashboard.race.start }).click()
     // Long enough for lines to be drawn.
     if (name === 'live') await page.waitForTimeout(isWriting ? 25_000 : 2500)
     else await page.waitForTimeout(500)
