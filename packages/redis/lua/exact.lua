@@ -4,11 +4,9 @@ Whole numbers in doubles: the twin of core's algorithms/exact.ts.
   mul_div(a, b, c, up)   a * b / c rounded down (up = 0) or up (up = 1), without rounding on the way,
                          for whole a, b >= 0 and c >= 1 below 2^53 whose result is below 2^53
 ]]
-local MAX_SAFE = 9007199254740991
-
 local function mul_div(a, b, c, up)
   local product = a * b
-  if product <= MAX_SAFE then
+  if product <= 9007199254740991 then
     if up == 1 then return math.ceil(product / c) end
     return math.floor(product / c)
   end

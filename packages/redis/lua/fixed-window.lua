@@ -1,56 +1,54 @@
 --[[
 Fixed window: the twin of core's algorithms/fixed-window.ts.
 
-Input:  policy { limit, a = window in microseconds }, key, now, cost, mode
+Input:  limit, a = window in microseconds, key, now, cost, mode; of a refund: decided_at in place of mode
 State:  f, start, length, count; see state.lua
-Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
+Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given
 ]]
-local fixed_window = {}
-ALGORITHMS.f = fixed_window
+local window = a
+local start, length, count = read(key, 'f', '<c1ddd', 25)
+local known = start ~= nil
+if not known then start, length, count = 0, 0, 0 end
 
-function fixed_window.decide(policy, key, now, cost, mode)
-  local limit, window = policy.limit, policy.a
-  local start, length, count = read(key, 'f', THREE)
-  local known = start ~= nil
-  if not known then start, length, count = 0, 0, 0 end
+local at = now
+if start > now and start - now <= window then at = start end
 
-  local at = as_of(start, now, window)
+if kind == REFUND then
+  given = 0
+  local finish = start + length
+  if at >= start and at < finish and decided_at >= start and decided_at < finish then given = math.min(cost, count) end
+  count = count - given
+  if given > 0 and count == 0 then
+    redis.call('DEL', key)
+  elseif given > 0 then
+    local ttl = finish - now
+    redis.call('SET', key, struct.pack('<c1ddd', 'f', start, length, count), 'PX', format('%d', ttl / 1000 + slack_ms))
+  end
+else
   local moved = start > at
-  if moved then start = window_start(now, length) end
+  if moved then start = now - now % length end
 
   if at >= start + length then
-    start, length, count = window_start(at, window), window, 0
+    start, length, count = at - at % window, window, 0
   end
 
-  local room = math.max(0, limit - count)
-  local allowed = cost <= room
+  local room = limit - count
+  if room < 0 then room = 0 end
+  allowed = cost <= room
   local charged = allowed and mode == 'take'
-  local retry_after = allowed and 0 or start + length - now
+  if not allowed then retry_after = start + length - now end
   if charged then
-    start, length, count = window_start(at, window), window, count + cost
+    -- A window of another length that is not over yet hands its count to the current one.
+    start, length, count = at - at % window, window, count + cost
   end
 
-  local finish = start + length
+  local ttl = start + length - now
   if charged or (moved and mode ~= 'peek') then
-    write(key, finish - now, 'f', THREE, start, length, count)
-  elseif known and mode ~= 'peek' then
-    keep(key, finish - now)
+    redis.call('SET', key, struct.pack('<c1ddd', 'f', start, length, count), 'PX', format('%d', ttl / 1000 + slack_ms))
+  elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
+    redis.call('PEXPIRE', key, format('%d', ttl / 1000 + slack_ms))
   end
 
-  return allowed, charged and room - cost or room, retry_after, count == 0 and 0 or finish - now, 0
-end
-
-fixed_window.refund = REFUNDS and function(policy, key, now, decided_at, cost)
-  local start, length, count = read(key, 'f', THREE)
-  if not start then return 0 end
-  local finish = start + length
-  local at = as_of(start, now, policy.a)
-  if at < start or at >= finish or decided_at < start or decided_at >= finish then return 0 end
-  local given = math.min(cost, count)
-  if given == count then
-    redis.call('DEL', key)
-  else
-    write(key, finish - now, 'f', THREE, start, length, count - given)
-  end
-  return given
+  remaining = charged and room - cost or room
+  if count > 0 then reset_after = ttl end
 end

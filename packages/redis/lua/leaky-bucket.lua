@@ -2,70 +2,58 @@
 Leaky bucket: the twin of core's algorithms/leaky-bucket.ts.
 The level is what is in it: it falls with time and rises with every request.
 
-Input:  policy { limit, a = n, b = d, full, span }, key, now, cost, mode
+Input:  limit, a = n, b = d, key, now, cost, mode; of a refund: decided_at in place of mode
 State:  k, level, unit, time; see state.lua
-Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
+Output: allowed, remaining, retry_after, reset_after, delay (microseconds); of a refund: given
 ]]
-local leaky_bucket = {}
-ALGORITHMS.k = leaky_bucket
+local n, d = a, b
+local full = limit * d
+local level, unit, time = read(key, 'k', '<c1ddd', 25)
+local known = level ~= nil
+if not known then level, unit, time = 0, d, now end
 
--- A level after `passed` microseconds of draining; never below empty.
-local function water_after(policy, stored, unit, passed)
-  local level = stored
-  if unit == policy.b then
-    level = math.min(stored, policy.full)
-  else
-    level = convert(policy, stored, unit, 1)
-  end
-  return math.max(0, level - passed * policy.a)
+local at = now
+if time > now and time - now <= full / n then at = time end
+local moved = time > at
+
+if unit ~= d then
+  -- CONVERT
+  level = convert(level, unit, limit, d, 1)
 end
+if level > full then level = full end
+if not moved then level = level - (at - time) * n end
+if level < 0 then level = 0 end
 
-function leaky_bucket.decide(policy, key, now, cost, mode)
-  local d, full = policy.b, policy.full
-  local level, unit, time = read(key, 'k', THREE)
-  local known = level ~= nil
-  if not known then time = now end
-
-  local at = as_of(time, now, policy.span)
-  local moved = time > at
-
-  if known then
-    level = water_after(policy, level, unit, moved and 0 or at - time)
-  else
-    level = 0
+if kind == REFUND then
+  given = 0
+  if known and decided_at <= at and at - decided_at < full / n then given = math.min(cost * d, level) end
+  if given > 0 then
+    level = level - given
+    if level == 0 then
+      redis.call('DEL', key)
+    else
+      local ttl = at - now + ceil(level / n)
+      redis.call('SET', key, struct.pack('<c1ddd', 'k', level, d, at), 'PX', format('%d', ttl / 1000 + slack_ms))
+    end
   end
-
-  local room = math.floor((full - level) / d)
-  local allowed = cost <= room
+else
+  local room = floor((full - level) / d)
+  allowed = cost <= room
   local charged = allowed and mode == 'take'
-  local retry_after = allowed and 0 or at - now + time_to_flow(policy, level + cost * d - full)
-  local delay = allowed and level > 0 and at - now + time_to_flow(policy, level) or 0
+  if not allowed then
+    retry_after = at - now + ceil((level + cost * d - full) / n)
+  elseif level > 0 then
+    delay = at - now + ceil(level / n)
+  end
   if charged then level = level + cost * d end
 
-  local drained = at + time_to_flow(policy, level)
+  local ttl = at - now + ceil(level / n)
   if charged or (moved and mode ~= 'peek') then
-    write(key, drained - now, 'k', THREE, level, d, at)
-  elseif known and mode ~= 'peek' then
-    keep(key, drained - now)
+    redis.call('SET', key, struct.pack('<c1ddd', 'k', level, d, at), 'PX', format('%d', ttl / 1000 + slack_ms))
+  elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
+    redis.call('PEXPIRE', key, format('%d', ttl / 1000 + slack_ms))
   end
 
-  return allowed, charged and room - cost or room, retry_after, level == 0 and 0 or drained - now, delay
-end
-
-leaky_bucket.refund = REFUNDS and function(policy, key, now, decided_at, cost)
-  local d, full = policy.b, policy.full
-  local before, unit, time = read(key, 'k', THREE)
-  if not before then return 0 end
-  local at = as_of(time, now, policy.span)
-  if not still_counts(policy, decided_at, at) then return 0 end
-  before = water_after(policy, before, unit, math.max(0, at - time))
-  local given = math.min(cost * d, before)
-  if given == 0 then return 0 end
-  local level = before - given
-  if level == 0 then
-    redis.call('DEL', key)
-  else
-    write(key, at - now + time_to_flow(policy, level), 'k', THREE, level, d, at)
-  end
-  return given
+  remaining = charged and room - cost or room
+  if level ~= 0 then reset_after = ttl end
 end

@@ -1,77 +1,80 @@
 --[[
 Sliding window counter: the twin of core's algorithms/sliding-window-counter.ts.
 
-Input:  policy { limit, a = window in microseconds }, key, now, cost, mode
+Input:  limit, a = window in microseconds, key, now, cost, mode; of a refund: decided_at in place of mode
 State:  c, start, length, prev, curr; see state.lua
-Output: allowed, remaining, retry_after, reset_after, delay (microseconds)
+Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given
 ]]
-local sliding_window_counter = {}
-ALGORITHMS.c = sliding_window_counter
+local window = a
+local start, length, prev, curr = read(key, 'c', '<c1dddd', 33)
+local known = start ~= nil
+if not known then start, length, prev, curr = 0, 0, 0, 0 end
 
--- The first moment at which no more than `room` counts as used, it being more now.
-local function moment_of(room, start, length, prev, curr)
-  if curr <= room then return start + length - mul_div(room - curr + 1, length, prev, 1) + 1 end
-  return start + 2 * length - mul_div(room + 1, length, curr, 1) + 1
-end
+local at = now
+if start > now and start - now <= window then at = start end
 
-function sliding_window_counter.decide(policy, key, now, cost, mode)
-  local limit, window = policy.limit, policy.a
-  local start, length, prev, curr = read(key, 'c', FOUR)
-  local known = start ~= nil
-  if not known then start, length, prev, curr = 0, 0, 0, 0 end
-
-  local at = as_of(start, now, window)
-  local moved = start > at
-  if moved then
-    start, curr, prev = window_start(now, length), curr + prev, 0
-  end
-
-  if at >= start + 2 * length then
-    start, length, prev, curr = window_start(at, window), window, 0, 0
-  elseif at >= start + length then
-    start, prev, curr = start + length, curr, 0
-  end
-  local used = curr + mul_div(prev, start + length - at, length, 0)
-
-  local room = math.max(0, limit - used)
-  local allowed = cost <= room
-  local charged = allowed and mode == 'take'
-  local retry_after = allowed and 0 or moment_of(limit - cost, start, length, prev, curr) - now
-  if charged and length == window then
-    curr = curr + cost
-  elseif charged then
-    start, length, prev, curr = window_start(at, window), window, 0, used + cost
-  end
-
-  if charged or (moved and mode ~= 'peek') then
-    write(key, start + 2 * length - now, 'c', FOUR, start, length, prev, curr)
-  elseif known and mode ~= 'peek' then
-    keep(key, start + 2 * length - now)
-  end
-
-  local reset_after = 0
-  if charged or used > 0 then reset_after = moment_of(0, start, length, prev, curr) - now end
-  return allowed, charged and room - cost or room, retry_after, reset_after, 0
-end
-
-sliding_window_counter.refund = REFUNDS and function(policy, key, now, decided_at, cost)
-  local start, length, prev, curr = read(key, 'c', FOUR)
-  if not start then return 0 end
-  local at = as_of(start, now, policy.a)
-  if at < start or at >= start + 2 * length then return 0 end
-  local given = 0
-  if decided_at >= start and decided_at < start + length then
+if kind == REFUND then
+  given = 0
+  if decided_at >= start and decided_at < start + length and at >= start and at < start + 2 * length then
     given = math.min(cost, curr)
     curr = curr - given
-  elseif decided_at >= start - length and decided_at < start and at < start + length then
+  elseif decided_at >= start - length and decided_at < start and at >= start and at < start + length then
     given = math.min(cost, prev)
     prev = prev - given
   end
-  if given == 0 then return 0 end
-  if prev == 0 and curr == 0 then
+  if given > 0 and prev == 0 and curr == 0 then
     redis.call('DEL', key)
-  else
-    write(key, start + 2 * length - now, 'c', FOUR, start, length, prev, curr)
+  elseif given > 0 then
+    local ttl = start + 2 * length - now
+    local state = struct.pack('<c1dddd', 'c', start, length, prev, curr)
+    redis.call('SET', key, state, 'PX', format('%d', ttl / 1000 + slack_ms))
   end
-  return given
+else
+  local moved = start > at
+  if moved then
+    start, prev, curr = now - now % length, 0, curr + prev
+  end
+
+  if at >= start + 2 * length then
+    start, length, prev, curr = at - at % window, window, 0, 0
+  elseif at >= start + length then
+    start, prev, curr = start + length, curr, 0
+  end
+  local used = curr
+  if prev > 0 then used = curr + mul_div(prev, start + length - at, length, 0) end
+
+  local room = limit - used
+  if room < 0 then room = 0 end
+  allowed = cost <= room
+  local charged = allowed and mode == 'take'
+  if not allowed then
+    -- The first moment at which what counts as used leaves room for the cost, it being more now.
+    local most = limit - cost
+    if curr <= most then
+      retry_after = start + length - mul_div(most - curr + 1, length, prev, 1) + 1 - now
+    else
+      retry_after = start + 2 * length - mul_div(most + 1, length, curr, 1) + 1 - now
+    end
+  end
+  if charged and length == window then
+    curr = curr + cost
+  elseif charged then
+    start, length, prev, curr = at - at % window, window, 0, used + cost
+  end
+
+  local ttl = start + 2 * length - now
+  if charged or (moved and mode ~= 'peek') then
+    local state = struct.pack('<c1dddd', 'c', start, length, prev, curr)
+    redis.call('SET', key, state, 'PX', format('%d', ttl / 1000 + slack_ms))
+  elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
+    redis.call('PEXPIRE', key, format('%d', ttl / 1000 + slack_ms))
+  end
+
+  remaining = charged and room - cost or room
+  -- And the first at which nothing counts as used.
+  if curr > 0 then
+    reset_after = ttl - ceil(length / curr) + 1
+  elseif used > 0 then
+    reset_after = ttl - length - ceil(length / prev) + 1
+  end
 end

@@ -1,6 +1,6 @@
 import type { Decision, Policy } from '@tidegate/core'
 import { TidegateError } from '@tidegate/core'
-import { type Script, scriptFor } from './script.js'
+import { LETTERS, type Script, scriptFor } from './script.js'
 
 /** One limit of one entry, with the name of its Redis key. */
 export interface RedisLimit {
@@ -22,14 +22,6 @@ export interface Entry {
 
 /** What the script found for one entry: a decision for each limit, or the units that a refund gave. */
 export type EntryReply = { decisions: Decision[]; given: number } | { failed: string }
-
-const LETTERS: Record<Policy['algorithm'], string> = {
-  'fixed-window': 'f',
-  'sliding-window-log': 'l',
-  'sliding-window-counter': 'c',
-  'token-bucket': 't',
-  'leaky-bucket': 'k',
-}
 
 const KINDS = { take: 0, peek: 1, together: 2, refund: 3, look: 4, reset: 5 }
 /** What one number of a call is put together of, and `main.lua` takes apart: 53 bits in all. */
@@ -67,25 +59,27 @@ export function encode(entries: readonly Entry[], timeUs: number): Call {
       run = code
       length++
       keys.push(redisKey)
-      if (entry.kind !== 'refund') continue
-      endRun()
-      runs.push(String(entry.decidedAt))
     }
+    if (entry.limits.length > 1 || entry.kind === 'refund') endRun()
+    if (entry.kind === 'refund') runs.push(String(entry.decidedAt))
   }
   endRun()
-  const args = [String(timeUs), String(policies.length)]
-  for (const policy of policies) args.push(...argumentsOf(policy))
-  args.push(...runs)
-  const hasRefunds = entries.some(({ kind }) => kind === 'refund')
-  return { script: scriptFor(policies, hasRefunds), keys, args }
+  const { algorithm } = policies[0]!
+  const isOne = policies.every((policy) => policy.algorithm === algorithm)
+  const args = [String(timeUs), ...runs]
+  for (const policy of policies.reverse()) {
+    args.push(...argumentsOf(policy))
+    if (!isOne) args.push(LETTERS[policy.algorithm])
+  }
+  return { script: scriptFor(isOne ? algorithm : undefined), keys, args }
 }
 
-/** Four arguments for a policy, made once. */
+/** Three arguments for a policy, made once. */
 function argumentsOf(policy: Policy): string[] {
   let known = argumentsByPolicy.get(policy)
   if (known === undefined) {
     const [a, b] = 'windowUs' in policy ? [policy.windowUs, 0] : [policy.n, policy.d]
-    known = [LETTERS[policy.algorithm], String(policy.limit), String(a), String(b)]
+    known = [String(policy.limit), String(a), String(b)]
     argumentsByPolicy.set(policy, known)
   }
   return known

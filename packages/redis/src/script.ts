@@ -10,37 +10,54 @@ export interface Script {
 
 type AlgorithmName = Policy['algorithm']
 
-/** What each algorithm is made of, in the order in which the files use each other. */
-const FILES: Record<AlgorithmName, readonly string[]> = {
-  'fixed-window': ['fixed-window'],
-  'sliding-window-log': ['sliding-window-log'],
-  'sliding-window-counter': ['sliding-window-counter'],
-  'token-bucket': ['bucket', 'token-bucket'],
-  'leaky-bucket': ['bucket', 'leaky-bucket'],
+/** The files of functions that each algorithm calls. */
+const FUNCTIONS: Record<AlgorithmName, readonly string[]> = {
+  'fixed-window': ['state'],
+  'sliding-window-log': ['log'],
+  'sliding-window-counter': ['state', 'exact'],
+  'token-bucket': ['state'],
+  'leaky-bucket': ['state'],
 }
 
-const scripts = new Map<string, Script>()
+export const LETTERS: Record<AlgorithmName, string> = {
+  'fixed-window': 'f',
+  'sliding-window-log': 'l',
+  'sliding-window-counter': 'c',
+  'token-bucket': 't',
+  'leaky-bucket': 'k',
+}
+
+const ALL = Object.keys(FUNCTIONS) as AlgorithmName[]
+
+const scripts = new Map<AlgorithmName | undefined, Script>()
 
 /**
- * The script for a call. Redis runs all of it, definitions included, every time: where a call has only one
- * algorithm, as nearly all have, the other four would cost it as much as the check itself; and so would refunds where
- * there is none.
+ * The script for a call of one algorithm, as nearly all are, or of any. Redis runs all of a script every time: the
+ * functions that the other four call would cost a check by itself as much as its own.
  */
-export function scriptFor(policies: readonly Policy[], hasRefunds: boolean): Script {
-  const first = policies[0]!.algorithm
-  const one = policies.every(({ algorithm }) => algorithm === first) ? first : undefined
-  const name = `${one ?? 'all'}${hasRefunds ? ' and refunds' : ''}`
-  let script = scripts.get(name)
+export function scriptFor(algorithm: AlgorithmName | undefined): Script {
+  let script = scripts.get(algorithm)
   if (script === undefined) {
-    script = compose(one === undefined ? Object.values(FILES).flat() : FILES[one], hasRefunds)
-    scripts.set(name, script)
+    const text = compose(algorithm === undefined ? ALL : [algorithm])
+    script = { text, sha: createHash('sha1').update(text).digest('hex') }
+    scripts.set(algorithm, script)
   }
   return script
 }
 
-function compose(files: readonly string[], hasRefunds: boolean): Script {
-  const names = new Set(['exact', 'state', ...files, 'main'])
-  const parts = [...names].map((name) => readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8'))
-  const text = [`local REFUNDS = ${hasRefunds}`, ...parts].join('\n')
-  return { text, sha: createHash('sha1').update(text).digest('hex') }
+function compose(algorithms: readonly AlgorithmName[]): string {
+  const functions = new Set(algorithms.flatMap((name) => FUNCTIONS[name]))
+  const branches = algorithms.map((name) => `if ARGV[policy + 4] == '${LETTERS[name]}' then\n${read(name)}`)
+  const parts: Record<string, string> = {
+    '-- FUNCTIONS': [...functions].map(read).join('\n'),
+    '-- ALGORITHM': algorithms.length === 1 ? read(algorithms[0]!) : `${branches.join('\nelse')}\nend`,
+    // Levels are hardly ever converted: only then are there functions for it.
+    '-- CONVERT': `${read('exact')}\n${read('bucket')}`,
+    ARGUMENTS: algorithms.length === 1 ? '3' : '4',
+  }
+  return Object.entries(parts).reduce((text, [mark, part]) => text.replaceAll(mark, () => part), read('main'))
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8')
 }

@@ -1,0 +1,32 @@
+--[[
+Reading a log; its layout is in sliding-window-log.lua.
+
+  whole(key, value)                          a whole number; a damaged log is deleted, and the entry decided once more
+  number_at(key, index)                      the one at that place of the list
+  first_run(key, index, run, runs, target)   the first run, `run` to `runs`, whose number at index + 2 * run reaches
+                                             `target`; runs + 1 if none does
+]]
+local function whole(key, value)
+  local number = tonumber(value)
+  if number and math.abs(number) <= 9007199254740991 then return number end
+  redis.call('DEL', key)
+  error({ damaged = true })
+end
+
+local function number_at(key, index)
+  return whole(key, redis.call('LINDEX', key, index))
+end
+
+local function first_run(key, index, run, runs, target)
+  local low, step = run, 1
+  while low + step - 1 <= runs and number_at(key, index + 2 * (low + step - 1)) < target do
+    low = low + step
+    step = step * 2
+  end
+  local high = math.min(low + step - 1, runs + 1)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if number_at(key, index + 2 * middle) >= target then high = middle else low = middle + 1 end
+  end
+  return low
+end
