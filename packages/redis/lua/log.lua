@@ -8,7 +8,7 @@ Reading a log; its layout is in sliding-window-log.lua.
 ]]
 local function whole(key, value)
   local number = tonumber(value)
-  if number and math.abs(number) <= 9007199254740991 then return number end
+  if number and number >= -9007199254740991 and number <= 9007199254740991 then return number end
   redis.call('DEL', key)
   error({ damaged = true })
 end

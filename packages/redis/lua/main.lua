@@ -22,7 +22,7 @@ Redis runs all of a script every time, and for a check by itself every function,
 good part of what it costs. So an algorithm is no function: script.ts puts the files of FUNCTIONS and ALGORITHM where
 these words stand, and the locals around them are their inputs and outputs.
 ]]
-local now = tonumber(ARGV[1])
+local now = ARGV[1] + 0
 -- Expiry is relative, in milliseconds: cut to whole ones after adding this, it is never too early.
 local slack_ms = 1
 if now == 0 then
@@ -46,7 +46,7 @@ local function decide(now, slack_ms, reply, from, failed)
   local pass, refused, entry_arg
   local arg, first, keys = 2, 1, #KEYS
   while first <= keys do
-    local code = tonumber(ARGV[arg])
+    local code = ARGV[arg] + 0
     local cost = code % COSTS
     code = (code - cost) / COSTS
     local kind = code % KINDS
@@ -54,14 +54,14 @@ local function decide(now, slack_ms, reply, from, failed)
     local index = code % POLICIES
     local last = first + (code - index) / POLICIES
     local policy = #ARGV - ARGUMENTS * (index + 1)
-    local limit, a, b = tonumber(ARGV[policy + 1]), tonumber(ARGV[policy + 2]), tonumber(ARGV[policy + 3])
+    local limit, a, b = ARGV[policy + 1] + 0, ARGV[policy + 2] + 0, ARGV[policy + 3] + 0
 
     local decided_at
     if kind == TOGETHER and not pass and first >= from and not failed then
       pass, refused, entry, entry_arg = 'peek', false, first, arg
     elseif kind == REFUND then
       arg = arg + 1
-      decided_at = tonumber(ARGV[arg])
+      decided_at = ARGV[arg] + 0
     end
     local mode = pass or kind == PEEK and 'peek' or kind == LOOK and 'repair' or 'take'
 

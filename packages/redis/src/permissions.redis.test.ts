@@ -1,4 +1,4 @@
-import { fixedWindow, slidingWindowLog } from '@tidegate/core'
+import { type Decision, fixedWindow, slidingWindowLog, type TakeRequest } from '@tidegate/core'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RedisServer, startRedis } from '../test/redis-server.js'
@@ -31,6 +31,45 @@ it.each([
     for (let i = 0; i < 3; i++) {
       await expect(store.check({ policy, key: 'k', cost: 1 })).rejects.toMatchObject({ code: 'STORE_FAILED' })
     }
+  } finally {
+    await store.close()
+    admin.disconnect()
+  }
+})
+
+it('in a call, only what needs a denied command fails, and a take with it fails as a whole', async () => {
+  const admin = new Redis(server.port, '127.0.0.1')
+  await admin.call('ACL', 'SETUSER', 'some', 'reset', 'on', '>secret', '~rate_limiter:*', '+@all', '-llen')
+  const fixed = fixedWindow({ limit: 5, window: '366d', name: 'some-fixed' })
+  const log = slidingWindowLog({ limit: 5, window: '366d', name: 'some-log' })
+  const store = new RedisStore(`redis://some:secret@127.0.0.1:${server.port}`)
+  const ofFixed = { policy: fixed, key: 'k', cost: 1 }
+  const ofOther = { policy: fixed, key: 'other', cost: 1 }
+  const ofLog = { policy: log, key: 'k', cost: 1 }
+  const one = async (decision: Promise<Decision>) => [(await decision).remaining]
+  const several = async (requests: TakeRequest[]) =>
+    (await store.take(requests)).decisions.map((decision) => decision?.remaining)
+  try {
+    await store.check(ofFixed)
+    await admin.config('RESETSTAT')
+    const answers = await Promise.allSettled([
+      one(store.check(ofFixed)),
+      one(store.check(ofLog)),
+      several([ofFixed, ofLog, ofOther]),
+      several([ofLog, ofFixed]),
+      one(store.check(ofLog)),
+      one(store.check(ofFixed)),
+      several([ofFixed, ofOther]),
+      one(store.peek(ofFixed)),
+    ])
+    const failed = 'this user may not'
+    expect(
+      answers.map((answer) => {
+        if (answer.status === 'fulfilled') return answer.value
+        return /can't run this command/.test(answer.reason.message) ? failed : answer.reason
+      }),
+    ).toStrictEqual([[3], failed, failed, failed, failed, [2], [1, 4], [1]])
+    expect(await admin.info('commandstats')).toMatch(/cmdstat_eval:calls=1,/)
   } finally {
     await store.close()
     admin.disconnect()
