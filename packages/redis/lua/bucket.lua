@@ -1,7 +1,8 @@
 --[[
 What the two buckets share: the twin of core's algorithms/bucket.ts.
 
-A rate is n units per d microseconds: a level counts one unit as d and changes by n every microsecond.
+A rate is n units per d microseconds: a level counts one unit as d and changes by n every microsecond. Where the state
+of a bucket is of another unit, which is rare, script.ts puts this file and exact.lua in place of CONVERT.
 
   convert(level, unit, limit, d, up)   a level counted in another unit, in the policy's own and cut to its capacity
 ]]

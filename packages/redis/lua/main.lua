@@ -11,16 +11,17 @@ Input:  KEYS   one for each limit
                  3  refund, a run by itself; the time of the decision follows as an argument of its own
                  4  look: a peek that repairs what a refused take repairs
                  5  reset; its cost means nothing
-               then ARGUMENTS for each policy, the last policy first: limit, a, b, and the letter of its algorithm;
-               a script for one algorithm has no letter, and a window no b
+               then ARGUMENTS for each policy, the last policy first: limit, a, b (of a window its length and 0, of a
+               bucket n and d) and, unless the script is for one algorithm, the letter of its own
 Output: the time, then three whole numbers for each limit:
           allowed + 2 * remaining, reset_after, and delay if allowed or retry_after if not
           of a refund: the units given, in the level's own unit for buckets; 0; 0. Of a reset: 0, 0, 0
           of a limit that could not be decided: -1, 0, 0; the reasons follow at the end, as text
 
-Redis runs all of a script every time, and for a check by itself every function, table and call that is not needed is a
-good part of what it costs. So an algorithm is no function: script.ts puts the files of FUNCTIONS and ALGORITHM where
-these words stand, and the locals around them are their inputs and outputs.
+Redis runs all of a script every time, and for a check by itself each function, table and call that could be done
+without is a good part of what it costs. So an algorithm is no function: script.ts puts its file where ALGORITHM
+stands, and what it calls where FUNCTIONS stands. The locals around it are its inputs and outputs. A text that is
+calculated with is a number to Lua: ARGV[1] + 0 is tonumber(ARGV[1]) for half the price.
 ]]
 local now = ARGV[1] + 0
 -- Expiry is relative, in milliseconds: cut to whole ones after adding this, it is never too early.
@@ -32,17 +33,18 @@ else
   slack_ms = 3600001
 end
 
--- The first key of the entry that is being decided: a check, or all limits of a take.
-local entry
+-- The first key of the entry that is being decided: of a check, or of a take of several limits.
+local entry = 1
 
--- Decides everything from an entry on; that one cannot be decided if it has failed.
+-- Decides everything from the entry at key `from` on; if that one has `failed`, it is only said so. What is handed to
+-- it is not reached from within, which would be an allocation for each.
 local function decide(now, slack_ms, reply, from, failed)
   local COSTS, KINDS, POLICIES = 1073741824, 8, 1024
   local PEEK, TOGETHER, REFUND, LOOK, RESET = 1, 2, 3, 4, 5
   local floor, ceil, format = math.floor, math.ceil, string.format
   -- FUNCTIONS
 
-  -- Several limits are passed over twice: 'peek' at all, then 'take' from all or, where one refuses, 'repair' all.
+  -- A take of several limits is passed through twice: 'peek' at all; then 'take' from all or, if one refuses, 'repair'.
   local pass, refused, entry_arg
   local arg, first, keys = 2, 1, #KEYS
   while first <= keys do
@@ -92,9 +94,10 @@ local function decide(now, slack_ms, reply, from, failed)
   end
 end
 
-local reply, failures = { now, 0, 0, 0 }, 0
-local ok, problem = pcall(decide, now, slack_ms, reply, 1, false)
--- Each entry answers for itself: whatever goes wrong with it, the others are decided. It can go wrong twice.
+-- With room for one limit: nearly every call has no more.
+local reply, failures = { now, -1, 0, 0 }, 0
+local ok, problem = pcall(decide, now, slack_ms, reply, entry, false)
+-- Each entry answers for itself: whatever goes wrong with it, the others are decided. With each key that can be twice.
 for _ = 1, 2 * #KEYS do
   if ok then break end
   -- A state that turns out to be damaged is gone now, and counts as none: once more, without it.

@@ -10,7 +10,7 @@ export interface Script {
 
 type AlgorithmName = Policy['algorithm']
 
-/** The files of functions that each algorithm calls. */
+/** The files of what each algorithm calls. */
 const FUNCTIONS: Record<AlgorithmName, readonly string[]> = {
   'fixed-window': ['state'],
   'sliding-window-log': ['log'],
@@ -32,8 +32,8 @@ const ALL = Object.keys(FUNCTIONS) as AlgorithmName[]
 const scripts = new Map<AlgorithmName | undefined, Script>()
 
 /**
- * The script for a call of one algorithm, as nearly all are, or of any. Redis runs all of a script every time: the
- * functions that the other four call would cost a check by itself as much as its own.
+ * The script for a call of one algorithm, as nearly all are, or of any. One for all would do, but Redis makes every
+ * function of a script anew at each call.
  */
 export function scriptFor(algorithm: AlgorithmName | undefined): Script {
   let script = scripts.get(algorithm)
@@ -51,7 +51,6 @@ function compose(algorithms: readonly AlgorithmName[]): string {
   const parts: Record<string, string> = {
     '-- FUNCTIONS': [...functions].map(read).join('\n'),
     '-- ALGORITHM': algorithms.length === 1 ? read(algorithms[0]!) : `${branches.join('\nelse')}\nend`,
-    // Levels are hardly ever converted: only then are there functions for it.
     '-- CONVERT': `${read('exact')}\n${read('bucket')}`,
     ARGUMENTS: algorithms.length === 1 ? '3' : '4',
   }
