@@ -104,7 +104,7 @@ const ODD: [string, (name: string) => Promise<unknown>][] = [
   ['bytes that are no text', (name) => redis.set(name, Buffer.from([0xff, 0x00, 0xfe]))],
 ]
 
-/** A state as `lua/state.lua` writes it: the algorithm's letter, and doubles. */
+/** A state as `lua/state.lua` reads it: the algorithm's letter, and doubles. */
 function state(letter: string, ...numbers: number[]): Buffer {
   return Buffer.concat([Buffer.from(letter), Buffer.from(new Float64Array(numbers).buffer)])
 }
