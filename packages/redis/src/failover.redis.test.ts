@@ -304,10 +304,10 @@ describe('several limits in different slots of a cluster', () => {
       quit: () => client.quit(),
       call: async (name: string, args: string[]) => {
         // A script that a node does not have yet is sent twice; that is the same step.
-        if (name === 'EVALSHA') calls.push(args[2]!)
-        if (name === 'EVALSHA' && calls.length === 3) othersUseUp ??= useUp(b)
+        if (name === 'evalsha') calls.push(args[2]!)
+        if (name === 'evalsha' && calls.length === 3) othersUseUp ??= useUp(b)
         await othersUseUp
-        if (name === 'EVALSHA' && calls.length === 5) await lose(store)
+        if (name === 'evalsha' && calls.length === 5) await lose(store)
         return client.call(name, args)
       },
     }
