@@ -60,7 +60,7 @@ export function figureOf(
 ): number {
   const found = measurements.find((one) => one.scenario === scenario && one.contender === contender)
   const figure = found?.figures[name]
-  if (figure === undefined) throw new Error(`"${contender}" in ${scenario} has no figure "${name}".`)
+  if (figure === undefined) throw missing(scenario, contender, name)
   return figure
 }
 
@@ -71,8 +71,8 @@ export interface Which {
 }
 
 /**
- * One figure over another. In each round all contenders take their turn, a few seconds apart: what the two come to in one
- * round is compared, and of the rounds the median counts.
+ * One figure over another. In each round all contenders take their turn: what the two come to in one round is compared,
+ * and of the rounds the median counts.
  */
 export function ratioOf(
   measurements: readonly Measurement[],
@@ -80,23 +80,29 @@ export function ratioOf(
   other: Which,
   name: FigureName,
 ): number {
-  const [ours, theirs] = [one, other].map(({ scenario, contender }) =>
-    roundsOf(measurements, scenario, contender).map((round) => round[name] ?? Number.NaN),
-  )
-  if (ours!.length !== theirs!.length) {
-    throw new Error(`"${one.contender}" and "${other.contender}" were measured in other rounds.`)
+  const ours = roundsOf(measurements, one, name)
+  const theirs = roundsOf(measurements, other, name)
+  if (ours.length !== theirs.length) {
+    throw new Error(`"${one.contender}" and "${other.contender}" were not measured in the same rounds.`)
   }
-  return median(ours!.map((figure, round) => figure / theirs![round]!))
+  return median(ours.map((figure, round) => figure / theirs[round]!))
 }
 
 function roundsOf(
   measurements: readonly Measurement[],
-  scenario: string,
-  contender: string,
-): readonly Figures[] {
+  { scenario, contender }: Which,
+  name: FigureName,
+): number[] {
   const found = measurements.find((one) => one.scenario === scenario && one.contender === contender)
-  if (found === undefined) throw new Error(`"${contender}" was not measured in ${scenario}.`)
-  return found.rounds
+  return (found?.rounds ?? []).map((round) => {
+    const figure = round[name]
+    if (figure === undefined) throw missing(scenario, contender, name)
+    return figure
+  })
+}
+
+function missing(scenario: string, contender: string, name: FigureName): Error {
+  return new Error(`"${contender}" in ${scenario} has no figure "${name}".`)
 }
 
 export function median(values: readonly number[]): number {

@@ -1,4 +1,4 @@
-import { figureOf, type Measurement } from './figures.js'
+import { figureOf, type Measurement, ratioOf } from './figures.js'
 import { FASTIFY, OURS } from './gateway-scenarios.js'
 import { atLeast, type Result } from './targets.js'
 
@@ -9,12 +9,19 @@ export function judge(all: readonly Measurement[]): Result[] {
       1.3,
       'x',
       'get: the gateway over @fastify/http-proxy with @fastify/rate-limit',
-      toBare(OURS) / toBare(FASTIFY),
+      // Both by turns with the same yardstick, in the same round.
+      ratioOf(
+        all,
+        { scenario: 'get', contender: OURS },
+        { scenario: 'get', contender: FASTIFY },
+        'perSecondToYardstick',
+      ),
     ),
-    atLeast(0.85, 'x', 'get: the gateway over undici without a limiter', toBare(OURS)),
+    atLeast(
+      0.85,
+      'x',
+      'get: the gateway over undici without a limiter',
+      figureOf(all, 'get', OURS, 'perSecondToYardstick'),
+    ),
   ]
-
-  function toBare(contender: string): number {
-    return figureOf(all, 'get', contender, 'perSecondToYardstick')
-  }
 }

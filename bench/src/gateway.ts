@@ -13,6 +13,7 @@ import { startProxy, startUpstream } from './gateway-server.js'
 import { assertProxies, countAt } from './gateway-set-up.js'
 import { judge } from './gateway-targets.js'
 import { loadByTurns } from './load-by-turns.js'
+import type { ServerUnderLoad } from './server-under-load.js'
 import { versionsOf } from './versions.js'
 import { loadWithWrk, wrkVersion } from './wrk.js'
 
@@ -39,23 +40,25 @@ async function measure(name: string, contender: string): Promise<Figures> {
   const scenario = gatewayScenarioNamed(name)
   const { method, bodyBytes, users, connections } = scenario
   const load = { script: 'proxy.lua', args: [method, String(bodyBytes), String(users)], connections }
-  const upstream = await startUpstream()
-  // What it is measured against has an upstream of its own: each counts what has reached it.
-  const otherUpstream = await startUpstream()
-  const servers = [upstream, otherUpstream]
+  const servers: ServerUnderLoad[] = []
+  const started = async (starting: Promise<ServerUnderLoad>) => {
+    servers.unshift(await starting)
+    return servers[0]!
+  }
   try {
-    const proxy = await startProxy(contender, upstream.url)
-    servers.unshift(proxy)
+    const upstream = await started(startUpstream())
+    // What it is measured against has an upstream of its own: each counts what has reached it.
+    const otherUpstream = await started(startUpstream())
+    const proxy = await started(startProxy(contender, upstream.url))
     await assertProxies(contender, proxy.url, upstream.url)
-    const bare = await startProxy(BARE, otherUpstream.url)
-    servers.unshift(bare)
+    const bare = await started(startProxy(BARE, otherUpstream.url))
     for (const one of [proxy, bare]) await loadWithWrk(one.url, load, WARM_UP_SECONDS)
     const before = await countAt(upstream.url)
     const { requests, figures } = await loadByTurns(proxy, bare, load, scenario)
     assertPassedOn(contender, requests, (await countAt(upstream.url)) - before, scenario)
     return figures
   } finally {
-    for (const server of servers) await server.stop()
+    await Promise.allSettled(servers.map((server) => server.stop()))
   }
 }
 

@@ -1,4 +1,4 @@
-import { figureOf, type Measurement } from './figures.js'
+import { type Measurement, ratioOf } from './figures.js'
 import { atMost, type Result } from './targets.js'
 
 /** What the middleware promises: to add less to a request than what it is compared with, for the same headers. */
@@ -10,7 +10,7 @@ export function judge(all: readonly Measurement[]): Result[] {
   ]
 
   function added(scenario: string, ours: string, theirs: string): Result {
-    const ratio = figureOf(all, scenario, ours, 'addedUs') / figureOf(all, scenario, theirs, 'addedUs')
+    const ratio = ratioOf(all, { scenario, contender: ours }, { scenario, contender: theirs }, 'addedUs')
     return atMost(1, 'x', `${scenario}: time added by ${ours} over ${theirs}`, ratio)
   }
 }

@@ -43,7 +43,7 @@ export async function measureAlone(
   }
 }
 
-/** The engine compiles what it has run some thousand times, and a server's has long done so. */
+/** The engine compiles what it has run some thousand times; in a server that has run for a while it has done so. */
 const WARM_UP_TURNS = 100
 
 function turnsOf(subject: RedisSubject, keys: readonly string[], checks: number, turns: number) {

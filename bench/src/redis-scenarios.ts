@@ -113,7 +113,7 @@ export const REDIS_SCENARIOS: Readonly<Record<string, RedisScenario>> = {
   flood: {
     measure: 'flood',
     title: '10,000 keys that have nothing left, 256 checks in flight',
-    rounds: 2,
+    rounds: 3,
     contenders: [
       'token bucket',
       'token bucket, asking every time',

@@ -36,5 +36,5 @@ export async function timeScripts(client: Redis, work: () => Promise<void>): Pro
   await work()
   const entries = (await client.slowlog('GET', -1)) as [number, number, us: number, command: string[]][]
   await client.config('SET', 'slowlog-log-slower-than', '-1')
-  return entries.filter(([, , , command]) => command[0] === 'EVALSHA').map(([, , us]) => us)
+  return entries.filter(([, , , command]) => command[0]?.toLowerCase() === 'evalsha').map(([, , us]) => us)
 }

@@ -47,8 +47,9 @@ it('a ratio compares what two came to in the same round', () => {
   // The machine was slow in the second round, and in the middle of the third.
   const all = [measured('a', 10, 30, 10), measured('b', 20, 60, 40), measured('c', 1)]
   expect(ratioOf(all, which('b'), which('a'), 'bestNs')).toBe(2)
-  expect(() => ratioOf(all, which('c'), which('a'), 'bestNs')).toThrow('in other rounds')
-  expect(() => ratioOf(all, which('d'), which('a'), 'bestNs')).toThrow('was not measured')
+  expect(() => ratioOf(all, which('c'), which('a'), 'bestNs')).toThrow('not measured in the same rounds')
+  expect(() => ratioOf(all, which('a'), which('a'), 'medianNs')).toThrow('no figure "medianNs"')
+  expect(() => ratioOf(all, which('d'), which('a'), 'bestNs')).toThrow('not measured in the same rounds')
 })
 
 it('a promise that does not hold is seen', () => {

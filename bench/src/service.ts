@@ -54,8 +54,13 @@ async function startAlike(): Promise<ServerUnderLoad> {
   const service = await startTidegate('memory')
   const answer = await answerOf(service.url).finally(service.stop)
   const bare = await startBare(answer)
-  await assertAlike(answer, bare.url)
-  return bare
+  try {
+    await assertAlike(answer, bare.url)
+    return bare
+  } catch (error) {
+    await bare.stop()
+    throw error
+  }
 }
 
 async function measureSteady(name: string, server: ServerUnderLoad): Promise<Figures> {

@@ -27,7 +27,7 @@ export function rateLimitHeaders(limits: readonly LimitShown[], standards: reado
   return asUsuallyWritten(lowerCaseHeaders(limits, standards))
 }
 
-/** The same in lower case, which is what servers look them up by: a quarter of the time it takes to set them. */
+/** The same in lower case, which is what servers look them up by: they are set faster so. */
 export function lowerCaseHeaders(limits: readonly LimitShown[], standards: readonly Standard[]): Fields {
   const fields: Fields = {}
   const degraded = degradedOf(limits)

@@ -3,8 +3,8 @@ What the two buckets share: the twin of core's algorithms/bucket.ts.
 
 A rate is n units per d microseconds: a level counts one unit as d and changes by n every microsecond. Whole times are
 compared with full / n as it is: rounded down for spanUs, or up for stillCounts, it would come to the same.
-Where the state of a bucket is of another unit, which is rare, script.ts puts this file and exact.lua in place of
-CONVERT.
+script.ts puts this file and exact.lua in place of CONVERT, in the branch for a state of another unit: that is rare, and
+elsewhere the functions are not even made.
 
   convert(level, unit, limit, d, up)   a level counted in another unit, in the policy's own and cut to its capacity
 ]]

@@ -22,7 +22,7 @@ if kind == REFUND then
     redis.call('DEL', key)
   elseif given > 0 then
     local ttl = finish - now
-    redis.call('SET', key, struct.pack('<c1ddd', 'f', start, length, count), 'PX', format('%d', ttl / 1000 + slack_ms))
+    redis.call('SET', key, struct.pack('<c1ddd', 'f', start, length, count), 'PX', format('%.0f', ttl / 1000 + slack_ms))
   end
 else
   local moved = start > at
@@ -44,9 +44,9 @@ else
 
   local ttl = start + length - now
   if charged or (moved and mode ~= 'peek') then
-    redis.call('SET', key, struct.pack('<c1ddd', 'f', start, length, count), 'PX', format('%d', ttl / 1000 + slack_ms))
+    redis.call('SET', key, struct.pack('<c1ddd', 'f', start, length, count), 'PX', format('%.0f', ttl / 1000 + slack_ms))
   elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, format('%d', ttl / 1000 + slack_ms))
+    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
   end
 
   remaining = charged and room - cost or room

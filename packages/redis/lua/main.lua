@@ -24,7 +24,7 @@ stands, and what it calls where FUNCTIONS stands. The locals around it are its i
 calculated with is a number to Lua: ARGV[1] + 0 is tonumber(ARGV[1]) for half the price.
 ]]
 local now = ARGV[1] + 0
--- Expiry is relative, in milliseconds: cut to whole ones after adding this, it is never too early.
+-- Expiry is relative, in milliseconds: rounded to whole ones after adding this, it is never too early.
 local slack_ms = 1
 if now == 0 then
   local time = redis.call('TIME')
@@ -33,21 +33,23 @@ else
   slack_ms = 3600001
 end
 
--- The first key of the entry that is being decided: of a check, or of a take of several limits.
-local entry = 1
+-- The first key of the entry that is being decided: of a check, or of a take of several limits. And where its run begins:
+-- the first key of that, and its argument.
+local entry, entry_run, entry_arg = 1, 1, 2
 
--- Decides everything from the entry at key `from` on; if that one has `failed`, it is only said so. What is handed to
--- it is not reached from within, which would be an allocation for each.
-local function decide(now, slack_ms, reply, from, failed)
+-- Decides everything from the entry at key `from` on, whose run begins at key `first` and argument `arg`; if that one has
+-- `failed`, it is only said so. What is handed to it is not reached from within, which would be an allocation for each.
+local function decide(now, slack_ms, reply, from, first, arg, failed)
   local COSTS, KINDS, POLICIES = 1073741824, 8, 1024
   local PEEK, TOGETHER, REFUND, LOOK, RESET = 1, 2, 3, 4, 5
   local floor, ceil, format = math.floor, math.ceil, string.format
   -- FUNCTIONS
 
   -- A take of several limits is passed through twice: 'peek' at all; then 'take' from all or, if one refuses, 'repair'.
-  local pass, refused, entry_arg
-  local arg, first, keys = 2, 1, #KEYS
+  local pass, refused
+  local keys = #KEYS
   while first <= keys do
+    if not pass then entry_run, entry_arg = first, arg end
     local code = ARGV[arg] + 0
     local cost = code % COSTS
     code = (code - cost) / COSTS
@@ -59,8 +61,8 @@ local function decide(now, slack_ms, reply, from, failed)
     local limit, a, b = ARGV[policy + 1] + 0, ARGV[policy + 2] + 0, ARGV[policy + 3] + 0
 
     local decided_at
-    if kind == TOGETHER and not pass and first >= from and not failed then
-      pass, refused, entry, entry_arg = 'peek', false, first, arg
+    if kind == TOGETHER and not pass and not failed then
+      pass, refused, entry = 'peek', false, first
     elseif kind == REFUND then
       arg = arg + 1
       decided_at = ARGV[arg] + 0
@@ -87,7 +89,7 @@ local function decide(now, slack_ms, reply, from, failed)
 
     first, arg = last + 1, arg + 1
     if pass == 'peek' and kind ~= TOGETHER then
-      pass, first, arg = refused and 'repair' or 'take', entry, entry_arg
+      pass, first, arg = refused and 'repair' or 'take', entry_run, entry_arg
     elseif kind ~= TOGETHER then
       pass = nil
     end
@@ -96,7 +98,7 @@ end
 
 -- With room for one limit: nearly every call has no more.
 local reply, failures = { now, -1, 0, 0 }, 0
-local ok, problem = pcall(decide, now, slack_ms, reply, entry, false)
+local ok, problem = pcall(decide, now, slack_ms, reply, entry, entry_run, entry_arg, false)
 -- Each entry answers for itself: whatever goes wrong with it, the others are decided. With each key that can be twice.
 for _ = 1, 2 * #KEYS do
   if ok then break end
@@ -106,6 +108,6 @@ for _ = 1, 2 * #KEYS do
     failures = failures + 1
     reply[1 + 3 * #KEYS + failures] = type(problem) == 'table' and problem.err or tostring(problem)
   end
-  ok, problem = pcall(decide, now, slack_ms, reply, entry, failed)
+  ok, problem = pcall(decide, now, slack_ms, reply, entry, entry_run, entry_arg, failed)
 end
 return reply

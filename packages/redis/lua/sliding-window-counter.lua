@@ -27,7 +27,7 @@ if kind == REFUND then
   elseif given > 0 then
     local ttl = start + 2 * length - now
     local state = struct.pack('<c1dddd', 'c', start, length, prev, curr)
-    redis.call('SET', key, state, 'PX', format('%d', ttl / 1000 + slack_ms))
+    redis.call('SET', key, state, 'PX', format('%.0f', ttl / 1000 + slack_ms))
   end
 else
   local moved = start > at
@@ -65,9 +65,9 @@ else
   local ttl = start + 2 * length - now
   if charged or (moved and mode ~= 'peek') then
     local state = struct.pack('<c1dddd', 'c', start, length, prev, curr)
-    redis.call('SET', key, state, 'PX', format('%d', ttl / 1000 + slack_ms))
+    redis.call('SET', key, state, 'PX', format('%.0f', ttl / 1000 + slack_ms))
   elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, format('%d', ttl / 1000 + slack_ms))
+    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
   end
 
   remaining = charged and room - cost or room

@@ -31,9 +31,9 @@ local moved = newest > at
 if moved and kind ~= REFUND then
   shift, oldest, newest = shift + now - newest, oldest + now - newest, now
   if mode ~= 'peek' and offset == 1 then
-    redis.call('LSET', key, 0, format('%d', shift))
+    redis.call('LSET', key, 0, format('%.0f', shift))
   elseif mode ~= 'peek' then
-    redis.call('LPUSH', key, format('%d', shift))
+    redis.call('LPUSH', key, format('%.0f', shift))
     offset = 1
   end
 end
@@ -65,7 +65,7 @@ if kind == REFUND then
       local chunk = {}
       for i = given == units and 3 or 1, #rest, 2 do
         chunk[#chunk + 1] = rest[i]
-        chunk[#chunk + 1] = format('%d', whole(key, rest[i + 1]) - given)
+        chunk[#chunk + 1] = format('%.0f', whole(key, rest[i + 1]) - given)
         if #chunk == 1000 then
           redis.call('RPUSH', key, unpack(chunk))
           chunk = {}
@@ -74,10 +74,10 @@ if kind == REFUND then
       if #chunk > 0 then redis.call('RPUSH', key, unpack(chunk)) end
       if expired > 0 then
         redis.call('LTRIM', key, offset + 2 * expired, -1)
-        if offset == 1 then redis.call('LPUSH', key, format('%d', shift)) end
+        if offset == 1 then redis.call('LPUSH', key, format('%.0f', shift)) end
       end
       local ttl = number_at(key, -2) + shift + window - now
-      redis.call('PEXPIRE', key, format('%d', ttl / 1000 + slack_ms))
+      redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
     end
   end
 else
@@ -98,20 +98,20 @@ else
   end
   if charged and used == 0 then
     redis.call('DEL', key)
-    redis.call('RPUSH', key, '0', format('%d', at), format('%d', cost))
+    redis.call('RPUSH', key, '0', format('%.0f', at), format('%.0f', cost))
   elseif charged or (moved and mode ~= 'peek') then
     if expired > 0 then
       redis.call('LTRIM', key, offset + 2 * expired, -1)
-      if offset == 1 then redis.call('LPUSH', key, format('%d', shift)) end
+      if offset == 1 then redis.call('LPUSH', key, format('%.0f', shift)) end
     end
     if charged and newest == at then
-      redis.call('LSET', key, -1, format('%d', total + cost))
+      redis.call('LSET', key, -1, format('%.0f', total + cost))
     elseif charged then
-      redis.call('RPUSH', key, format('%d', at - shift), format('%d', total + cost))
+      redis.call('RPUSH', key, format('%.0f', at - shift), format('%.0f', total + cost))
     end
   end
   if charged or (mode ~= 'peek' and (moved or runs > 0 and redis.call('PTTL', key) == -1)) then
-    redis.call('PEXPIRE', key, format('%d', ttl / 1000 + slack_ms))
+    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
   end
 
   remaining = charged and room - cost or room

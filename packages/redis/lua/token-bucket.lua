@@ -32,7 +32,7 @@ if kind == REFUND then
       redis.call('DEL', key)
     else
       local ttl = at - now + ceil((full - level) / n)
-      redis.call('SET', key, struct.pack('<c1ddd', 't', level, d, at), 'PX', format('%d', ttl / 1000 + slack_ms))
+      redis.call('SET', key, struct.pack('<c1ddd', 't', level, d, at), 'PX', format('%.0f', ttl / 1000 + slack_ms))
     end
   end
 else
@@ -44,9 +44,9 @@ else
 
   local ttl = at - now + ceil((full - level) / n)
   if charged or (moved and mode ~= 'peek') then
-    redis.call('SET', key, struct.pack('<c1ddd', 't', level, d, at), 'PX', format('%d', ttl / 1000 + slack_ms))
+    redis.call('SET', key, struct.pack('<c1ddd', 't', level, d, at), 'PX', format('%.0f', ttl / 1000 + slack_ms))
   elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, format('%d', ttl / 1000 + slack_ms))
+    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
   end
 
   remaining = charged and room - cost or room

@@ -77,7 +77,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     }
     if (!canSend(lane)) return
     lane.isScheduled = true
-    // Not `queueMicrotask`, which makes a resource of each for those who trace them: nobody waits for this one.
+    // Not `queueMicrotask`: Node makes an async resource for each call of it.
     void NOW.then(() => flush(lane))
   }
 

@@ -13,12 +13,11 @@ export interface RedisLimit {
  * What is decided as one: a check, a peek, several limits all or nothing, a refund, a reset, or a look: a peek
  * that repairs what a refused check would repair.
  */
-export interface Entry {
-  kind: 'take' | 'peek' | 'refund' | 'look' | 'reset'
-  limits: readonly RedisLimit[]
-  /** Of a refund: when the decision was made, in microseconds. */
-  decidedAt?: number
-}
+export type Entry =
+  | { kind: 'take'; limits: readonly RedisLimit[] }
+  | { kind: 'peek' | 'look' | 'reset'; limits: readonly [RedisLimit] }
+  /** Of a decision that was made then, in microseconds. */
+  | { kind: 'refund'; limits: readonly [RedisLimit]; decidedAt: number }
 
 /** What the script found for one entry: a decision for each limit, or the units that a refund gave. */
 export type EntryReply = { decisions: Decision[]; given: number } | { failed: string }
