@@ -1,9 +1,11 @@
+import type { Decision } from '@tidegate/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { atEndOfTurn } from '../http/end-of-turn.js'
 import type { Service } from '../service.js'
 import { callersOnly } from './access.js'
 import { ALLOWED, bodyOf, REFUSED, showLimits } from './answer.js'
 import { badRequest } from './api-error.js'
-import { type Question, understand } from './asking.js'
+import { type Asked, type Question, understand } from './asking.js'
 import { checkRules, type DescribedRequest, describedRequest, rulesBody } from './check-rules.js'
 import { record, whenAnswered } from './decided.js'
 import { assertNoBody } from './no-body.js'
@@ -76,11 +78,18 @@ function check(service: Service, question: Question, request: FastifyRequest, re
   const start = performance.now()
   whenAnswered(service.store.check(asked.take), reply, (decision) => {
     record(service, asked, decision, start)
-    showLimits([{ decision, policy: asked.by.policy }], reply)
-    if (decision.allowed) reply.send(bodyOf(asked, decision, ALLOWED))
-    else if (decision.degraded === 'closed') sendUnavailable(request, reply, decision)
-    else sendRefusal(bodyOf(asked, decision, REFUSED), decision, request, reply)
+    atEndOfTurn(
+      () => answer(asked, decision, request, reply),
+      (error) => reply.send(error),
+    )
   })
+}
+
+function answer(asked: Asked, decision: Decision, request: FastifyRequest, reply: FastifyReply): void {
+  showLimits([{ decision, policy: asked.by.policy }], reply)
+  if (decision.allowed) reply.send(bodyOf(asked, decision, ALLOWED))
+  else if (decision.degraded === 'closed') sendUnavailable(request, reply, decision)
+  else sendRefusal(bodyOf(asked, decision, REFUSED), decision, request, reply)
 }
 
 function onceOnly(query: Question, body: Question): Question {
