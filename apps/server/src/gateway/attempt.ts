@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
+import { atEndOfTurn } from '../http/end-of-turn.js'
 import type { Exchange } from './exchange.js'
 import { isHttp2 } from './http2.js'
 import {
@@ -131,8 +132,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const { response } = this.exchange
     if (trailers !== null && trailers.length > 0) addTrailers(response, trailers as unknown as RawHeaders)
     const { last } = this
-    if (last === undefined) response.end()
-    else response.end(last)
+    atEndOfTurn(
+      () => (last === undefined ? response.end() : response.end(last)),
+      () => response.destroy(),
+    )
   }
 
   onError(error: Error): void {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { canonicalPath } from '@tidegate/http'
+import { atEndOfTurn } from '../http/end-of-turn.js'
 import { problemOf } from '../http/strict.js'
 import { forward } from './forward.js'
 import { isHttp2, problemOfHttp2 } from './http2.js'
@@ -78,7 +79,13 @@ function obey(life: Life, request: RequestFactsOf, inForce: RouteInForce, ruling
   if (life.isOver) return
   const { refusal, headers, holdMs } = ruling
   if (refusal !== undefined) {
-    life.answer(refusal.status, { ...headers, 'content-type': refusal.contentType }, refusal.body)
+    const { status, contentType, body } = refusal
+    atEndOfTurn(
+      () => {
+        if (!life.isOver) life.answer(status, { ...headers, 'content-type': contentType }, body)
+      },
+      (error) => life.failed(error),
+    )
   } else if (holdMs > 0) {
     hold(life, holdMs, () => pass(life, request, inForce, headers))
   } else pass(life, request, inForce, headers)
