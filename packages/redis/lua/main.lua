@@ -21,7 +21,7 @@ Output: the time, then three whole numbers for each limit:
 Redis runs all of a script every time, and for a check by itself each function, table and call that could be done
 without is a good part of what it costs. So an algorithm is no function: script.ts puts its file where ALGORITHM
 stands, and what it calls where FUNCTIONS stands. The locals around it are its inputs and outputs. A text that is
-calculated with is a number to Lua: ARGV[1] + 0 is tonumber(ARGV[1]) for half the price.
+calculated with is a number to Lua: ARGV[1] + 0 is tonumber(ARGV[1]) without the call.
 ]]
 local now = ARGV[1] + 0
 -- Expiry is relative, in milliseconds: rounded to whole ones after adding this, it is never too early.

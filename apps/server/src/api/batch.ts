@@ -79,14 +79,18 @@ function eachByItself(service: Service, asked: readonly Asked[], reply: FastifyR
   const all: MaybePromise<Decision[]> = answers.some((answer) => answer instanceof Promise)
     ? Promise.all(answers)
     : (answers as Decision[])
-  whenAnswered(all, reply, (decisions) => {
-    showDegraded(decisions, reply)
-    const results = decisions.map((decision, i) => {
-      record(service, asked[i]!, decision, start)
-      return bodyOf(asked[i]!, decision, messageOf(decision))
-    })
-    reply.send({ allowed: results.every(({ allowed }) => allowed), results })
-  })
+  whenAnswered(
+    all,
+    reply,
+    (decisions) => {
+      showDegraded(decisions, reply)
+      const results = decisions.map((decision, i) => bodyOf(asked[i]!, decision, messageOf(decision)))
+      reply.send({ allowed: results.every(({ allowed }) => allowed), results })
+    },
+    (decisions) => {
+      for (const [i, decision] of decisions.entries()) record(service, asked[i]!, decision, start)
+    },
+  )
 }
 
 function together(

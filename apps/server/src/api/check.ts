@@ -1,6 +1,5 @@
 import type { Decision } from '@tidegate/core'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { atEndOfTurn } from '../http/end-of-turn.js'
 import type { Service } from '../service.js'
 import { callersOnly } from './access.js'
 import { ALLOWED, bodyOf, REFUSED, showLimits } from './answer.js'
@@ -76,13 +75,12 @@ export function checkRoutes(app: FastifyInstance, service: Service): void {
 function check(service: Service, question: Question, request: FastifyRequest, reply: FastifyReply): void {
   const asked = understand(service.inForce, question, request)
   const start = performance.now()
-  whenAnswered(service.store.check(asked.take), reply, (decision) => {
-    record(service, asked, decision, start)
-    atEndOfTurn(
-      () => answer(asked, decision, request, reply),
-      (error) => reply.send(error),
-    )
-  })
+  whenAnswered(
+    service.store.check(asked.take),
+    reply,
+    (decision) => answer(asked, decision, request, reply),
+    (decision) => record(service, asked, decision, start),
+  )
 }
 
 function answer(asked: Asked, decision: Decision, request: FastifyRequest, reply: FastifyReply): void {

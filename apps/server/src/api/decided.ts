@@ -1,18 +1,28 @@
 import type { Decision, MaybePromise, TakeResult } from '@tidegate/core'
 import type { FastifyReply } from 'fastify'
+import { atEndOfTurn } from '../http/end-of-turn.js'
 import { recordCheck } from '../metrics/metrics.js'
 import type { Service } from '../service.js'
 import { bodyOf, type CheckBody, messageOf, unaskedBodyOf } from './answer.js'
 import type { Asked } from './asking.js'
 
-/** Goes on with what a store answers: at once if it has answered already, which a store in this process always has. */
+/**
+ * Goes on with what a store answers, at the end of the turn of the event loop in which it does: at this one's if it has
+ * answered already, which a store in this process always has. `note` is told of it at once.
+ */
 export function whenAnswered<T>(
   answer: MaybePromise<T>,
   reply: FastifyReply,
   goOn: (answer: T) => void,
+  note?: (answer: T) => void,
 ): void {
-  if (answer instanceof Promise) answer.then(goOn).catch((error: unknown) => void reply.send(error))
-  else goOn(answer)
+  const failed = (error: unknown) => void reply.send(error)
+  const answered = (answer: T) => {
+    note?.(answer)
+    atEndOfTurn(() => goOn(answer), failed)
+  }
+  if (answer instanceof Promise) answer.then(answered).catch(failed)
+  else answered(answer)
 }
 
 export function record(service: Service, { by, take }: Asked, decision: Decision, startMs: number): void {
@@ -38,12 +48,16 @@ export function takeAll(
 ): void {
   const start = performance.now()
   const answer: MaybePromise<TakeResult> = service.store.take(asked.map(({ take }) => take))
-  whenAnswered(answer, reply, ({ allowed, decisions }) => {
-    decisions.forEach((decision, i) => {
-      if (decision !== undefined) record(service, asked[i]!, decision, start)
-    })
-    goOn({ asked, allowed, decisions })
-  })
+  whenAnswered(
+    answer,
+    reply,
+    ({ allowed, decisions }) => goOn({ asked, allowed, decisions }),
+    ({ decisions }) => {
+      decisions.forEach((decision, i) => {
+        if (decision !== undefined) record(service, asked[i]!, decision, start)
+      })
+    },
+  )
 }
 
 /** What each of them says by itself. */

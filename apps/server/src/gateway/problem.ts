@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { prefersProblem } from '@tidegate/http'
 import { ApiError, errorBody, problemBody } from '../api/api-error.js'
 import { breakOff } from './http2.js'
+import { isWithoutBody } from './response-headers.js'
 
 /** Answers in our own words: as a problem for whoever would rather have one, or else as plain JSON. */
 export function answerProblem(
@@ -33,7 +34,7 @@ export function answer(
   response.writeHead(status, {
     ...headers,
     // There is no body then, and none may be said to have a length.
-    ...(status === 204 || status === 304 ? {} : { 'content-length': bytes }),
+    ...(isWithoutBody(status) ? {} : { 'content-length': bytes }),
     'cache-control': 'no-store',
   })
   response.end(body)

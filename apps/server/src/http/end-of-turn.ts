@@ -1,8 +1,8 @@
 /*
  * What is done at the end of a turn of the event loop, together with all else that came in it: first everything that has
  * arrived is read and decided, then everything is answered. To answer each request before the next is read costs a busy
- * server nearly twice as much, above all because whoever waits is woken up for each by itself. Redis answers in this way
- * too. A request that comes alone waits for nothing.
+ * server more, above all because whoever waits is woken up for each by itself. A request that comes alone waits for
+ * nothing.
  */
 
 interface Waiting {
