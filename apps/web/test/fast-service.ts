@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LiveEvent } from '../src/dashboard/live-event.js'
 
 /** A real service, but for what happens: that comes as fast as a test wants. */
@@ -82,4 +83,13 @@ export function eventAt(second: number, timeMs = 1_700_000_000_000 + second * 10
     busiest: keys('busy'),
     refused: keys('refused'),
   }
+}
+
+/** Again and again until somebody looks. */
+export async function told(tell: () => number): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    if (tell() > 0) return
+    await sleep(20)
+  }
+  throw new Error('nobody has looked for 10 seconds')
 }
