@@ -3,11 +3,11 @@ Fixed window: the twin of core's algorithms/fixed-window.ts.
 
 Input:  limit, a = window in microseconds, key, now, cost, mode; of a refund: decided_at in place of mode
 State:  f, start, length, count; see state.lua
-Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given
+Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given; of both: known, state, ttl
 ]]
 local window = a
 local start, length, count = read(key, 'f', '<c1ddd', 25)
-local known = start ~= nil
+known = start ~= nil
 if not known then start, length, count = 0, 0, 0 end
 
 local at = now
@@ -18,12 +18,8 @@ if kind == REFUND then
   local finish = start + length
   if at >= start and at < finish and decided_at >= start and decided_at < finish then given = math.min(cost, count) end
   count = count - given
-  if given > 0 and count == 0 then
-    redis.call('DEL', key)
-  elseif given > 0 then
-    local ttl = finish - now
-    redis.call('SET', key, struct.pack('<c1ddd', 'f', start, length, count), 'PX', format('%.0f', ttl / 1000 + slack_ms))
-  end
+  ttl = finish - now
+  if given > 0 then state = count == 0 and '' or struct.pack('<c1ddd', 'f', start, length, count) end
 else
   local moved = start > at
   if moved then start = now - now % length end
@@ -42,12 +38,8 @@ else
     start, length, count = at - at % window, window, count + cost
   end
 
-  local ttl = start + length - now
-  if charged or (moved and mode ~= 'peek') then
-    redis.call('SET', key, struct.pack('<c1ddd', 'f', start, length, count), 'PX', format('%.0f', ttl / 1000 + slack_ms))
-  elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
-  end
+  ttl = start + length - now
+  if charged or (moved and mode ~= 'peek') then state = struct.pack('<c1ddd', 'f', start, length, count) end
 
   remaining = charged and room - cost or room
   if count > 0 then reset_after = ttl end

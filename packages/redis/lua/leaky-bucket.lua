@@ -4,12 +4,12 @@ The level is what is in it: it falls with time and rises with every request.
 
 Input:  limit, a = n, b = d, key, now, cost, mode; of a refund: decided_at in place of mode
 State:  k, level, unit, time; see state.lua
-Output: allowed, remaining, retry_after, reset_after, delay (microseconds); of a refund: given
+Output: allowed, remaining, retry_after, reset_after, delay (microseconds); of a refund: given; of both: known, state, ttl
 ]]
 local n, d = a, b
 local full = limit * d
 local level, unit, time = read(key, 'k', '<c1ddd', 25)
-local known = level ~= nil
+known = level ~= nil
 if not known then level, unit, time = 0, d, now end
 
 local at = now
@@ -29,12 +29,8 @@ if kind == REFUND then
   if known and decided_at <= at and at - decided_at < full / n then given = math.min(cost * d, level) end
   if given > 0 then
     level = level - given
-    if level == 0 then
-      redis.call('DEL', key)
-    else
-      local ttl = at - now + ceil(level / n)
-      redis.call('SET', key, struct.pack('<c1ddd', 'k', level, d, at), 'PX', format('%.0f', ttl / 1000 + slack_ms))
-    end
+    ttl = at - now + ceil(level / n)
+    state = level == 0 and '' or struct.pack('<c1ddd', 'k', level, d, at)
   end
 else
   local room = floor((full - level) / d)
@@ -47,12 +43,8 @@ else
   end
   if charged then level = level + cost * d end
 
-  local ttl = at - now + ceil(level / n)
-  if charged or (moved and mode ~= 'peek') then
-    redis.call('SET', key, struct.pack('<c1ddd', 'k', level, d, at), 'PX', format('%.0f', ttl / 1000 + slack_ms))
-  elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
-  end
+  ttl = at - now + ceil(level / n)
+  if charged or (moved and mode ~= 'peek') then state = struct.pack('<c1ddd', 'k', level, d, at) end
 
   remaining = charged and room - cost or room
   if level ~= 0 then reset_after = ttl end

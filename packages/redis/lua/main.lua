@@ -20,8 +20,13 @@ Output: the time, then three whole numbers for each limit:
 
 Redis runs all of a script every time, and for a check by itself each function, table and call that could be done
 without is a good part of what it costs. So an algorithm is no function: script.ts puts its file where ALGORITHM
-stands, and what it calls where FUNCTIONS stands. The locals around it are its inputs and outputs. A text that is
-calculated with is a number to Lua: ARGV[1] + 0 is tonumber(ARGV[1]) without the call.
+stands, and what it calls where FUNCTIONS stands. The locals around it are its inputs and outputs; besides those that
+are replied:
+  known    whether there was a state
+  state    the new one; '' if nothing is left of it; nothing if it stays as it is
+  changed  whether it was changed in place instead
+  ttl      how long it means something, in microseconds
+A text that is calculated with is a number to Lua: ARGV[1] + 0 is tonumber(ARGV[1]) without the call.
 ]]
 local now = ARGV[1] + 0
 -- Expiry is relative, in milliseconds: rounded to whole ones after adding this, it is never too early.
@@ -47,6 +52,8 @@ local function decide(now, slack_ms, reply, from, first, arg, failed)
 
   -- A take of several limits is passed through twice: 'peek' at all; then 'take' from all or, if one refuses, 'repair'.
   local pass, refused
+  -- An expiry as text, and of which ttl: most of a call have the same.
+  local px, px_ttl
   local keys = #KEYS
   while first <= keys do
     if not pass then entry_run, entry_arg = first, arg end
@@ -72,6 +79,7 @@ local function decide(now, slack_ms, reply, from, first, arg, failed)
     for i = first < from and from or first, last do
       local key = KEYS[i]
       local allowed, remaining, retry_after, reset_after, delay, given = false, 0, 0, 0, 0, nil
+      local known, state, changed, ttl = false, nil, false, 0
       if not pass then entry = i end
       if failed then
         given = -1
@@ -80,6 +88,14 @@ local function decide(now, slack_ms, reply, from, first, arg, failed)
         redis.call('UNLINK', key)
       else
         -- ALGORITHM
+        if ttl ~= px_ttl then px, px_ttl = format('%.0f', ttl / 1000 + slack_ms), ttl end
+        if state == '' then
+          redis.call('DEL', key)
+        elseif state then
+          redis.call('SET', key, state, 'PX', px)
+        elseif changed or known and not given and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
+          redis.call('PEXPIRE', key, px)
+        end
       end
       if not allowed then refused = true end
       reply[3 * i - 1] = given or 2 * remaining + (allowed and 1 or 0)

@@ -3,11 +3,11 @@ Sliding window counter: the twin of core's algorithms/sliding-window-counter.ts.
 
 Input:  limit, a = window in microseconds, key, now, cost, mode; of a refund: decided_at in place of mode
 State:  c, start, length, prev, curr; see state.lua
-Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given
+Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given; of both: known, state, ttl
 ]]
 local window = a
 local start, length, prev, curr = read(key, 'c', '<c1dddd', 33)
-local known = start ~= nil
+known = start ~= nil
 if not known then start, length, prev, curr = 0, 0, 0, 0 end
 
 local at = now
@@ -22,13 +22,8 @@ if kind == REFUND then
     given = math.min(cost, prev)
     prev = prev - given
   end
-  if given > 0 and prev == 0 and curr == 0 then
-    redis.call('DEL', key)
-  elseif given > 0 then
-    local ttl = start + 2 * length - now
-    local state = struct.pack('<c1dddd', 'c', start, length, prev, curr)
-    redis.call('SET', key, state, 'PX', format('%.0f', ttl / 1000 + slack_ms))
-  end
+  ttl = start + 2 * length - now
+  if given > 0 then state = prev + curr == 0 and '' or struct.pack('<c1dddd', 'c', start, length, prev, curr) end
 else
   local moved = start > at
   if moved then
@@ -62,13 +57,8 @@ else
     start, length, prev, curr = at - at % window, window, 0, used + cost
   end
 
-  local ttl = start + 2 * length - now
-  if charged or (moved and mode ~= 'peek') then
-    local state = struct.pack('<c1dddd', 'c', start, length, prev, curr)
-    redis.call('SET', key, state, 'PX', format('%.0f', ttl / 1000 + slack_ms))
-  elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
-  end
+  ttl = start + 2 * length - now
+  if charged or (moved and mode ~= 'peek') then state = struct.pack('<c1dddd', 'c', start, length, prev, curr) end
 
   remaining = charged and room - cost or room
   -- And the first at which nothing counts as used.

@@ -2,22 +2,52 @@
 Sliding window log: the twin of core's algorithms/sliding-window-log.ts.
 
 Input:  limit, a = window in microseconds, key, now, cost, mode; of a refund: decided_at in place of mode
-State:  a list: base, then for each run of units of one moment its time and the running total with it.
-        The units of a run are its total less the one before; base is the total before the first. To drop
-        the first k runs is LTRIM 2k: what is then first, the k-th total, is the new base.
-        A log that was moved from another clock has one more number in front, to be added to every time.
-        Where the base is at `offset`, the total of run k is at offset + 2k, and its time in front of that.
-Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given
+State:  base, then for each run of units of one moment its time and the running total with it. The units of a
+        run are its total less the one before; base is the total before the first. To drop the first k runs is
+        to drop 2k numbers: what is then first, the k-th total, is the new base.
+        A log of up to PACKED runs is a string, as other states are: l, shift, and those numbers. It is read and
+        written whole, which is cheap while it is short. A longer one is a list of them, in which a log of any
+        length is changed at its ends. A list that was moved from another clock has its shift in front.
+        The shift is to be added to every time. Where the base is at `offset`, the total of run k is at
+        offset + 2k, and its time in front of that.
+Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given; of both: known, state, changed, ttl
 ]]
+local PACKED = 64
 local window = a
-local items = redis.pcall('LLEN', key)
-if type(items) == 'table' then
-  -- As of state.lua: any error but that of another type must be seen.
-  if not string.find(items.err, 'WRONGTYPE', 1, true) then error(items) end
-  items = 0
+local packed
+-- A limit that is small has no longer log, unless it was larger: it can be read without a look at what it is.
+local is_list = limit > PACKED and redis.call('TYPE', key).ok == 'list'
+if not is_list then
+  packed = redis.pcall('GET', key)
+  if packed and (#packed < 33 or #packed % 16 ~= 1 or not string.find(packed, '^l')) then
+    if type(packed) == 'table' then
+      -- As of state.lua: any error but that of another type must be seen.
+      if not string.find(packed.err, 'WRONGTYPE', 1, true) then error(packed) end
+      is_list = redis.call('TYPE', key).ok == 'list'
+    end
+    packed = nil
+  end
+end
+local items = is_list and redis.call('LLEN', key) or 0
+if items >= 3 and items <= 2 * PACKED + 2 and limit <= PACKED then
+  packed = items % 2 == 0 and 'l' or struct.pack('<c1d', 'l', 0)
+  for _, number in ipairs(redis.call('LRANGE', key, 0, -1)) do
+    packed = packed .. struct.pack('<d', whole(key, number))
+  end
 end
 local shift, offset, runs, base, oldest, newest, total = 0, 0, 0, 0, 0, 0, 0
-if items >= 3 then
+if packed then
+  offset, runs = 1, (#packed - 17) / 16
+  shift, base, oldest = struct.unpack('<ddd', packed, 2)
+  newest, total = struct.unpack('<dd', packed, #packed - 15)
+  if shift % 1 + base % 1 + oldest % 1 + newest % 1 + total % 1 ~= 0 then whole(key, 'a part of one') end
+  local MAX_SAFE = 9007199254740991
+  if shift > MAX_SAFE or base > MAX_SAFE or oldest > MAX_SAFE or newest > MAX_SAFE or total > MAX_SAFE
+    or shift < -MAX_SAFE or base < 0 or oldest < 0 or newest < 0 then
+    whole(key, 'too large, or less than none')
+  end
+  oldest, newest = oldest + shift, newest + shift
+elseif items >= 3 then
   local front, back = redis.call('LRANGE', key, 0, 2), redis.call('LRANGE', key, -2, -1)
   if items % 2 == 0 then shift, offset = whole(key, front[1]), 1 end
   runs = (items - 1 - offset) / 2
@@ -30,9 +60,9 @@ if newest > now and newest - now <= window then at = newest end
 local moved = newest > at
 if moved and kind ~= REFUND then
   shift, oldest, newest = shift + now - newest, oldest + now - newest, now
-  if mode ~= 'peek' and offset == 1 then
+  if not packed and mode ~= 'peek' and offset == 1 then
     redis.call('LSET', key, 0, format('%.0f', shift))
-  elseif mode ~= 'peek' then
+  elseif not packed and mode ~= 'peek' then
     redis.call('LPUSH', key, format('%.0f', shift))
     offset = 1
   end
@@ -43,27 +73,34 @@ local expired, before = 0, base
 if newest <= at - window then
   expired, before = runs, total
 elseif oldest <= at - window then
-  expired = first_run(key, offset - 1, 1, runs, at - window + 1 - shift) - 1
-  before = number_at(key, offset + 2 * expired)
+  expired = first_run(key, packed, offset - 1, 1, runs, at - window + 1 - shift) - 1
+  before = number_at(key, packed, offset + 2 * expired)
 end
 local used = total - before
 if used < 0 then whole(key, 'less than none') end
 
 if kind == REFUND then
   given = 0
-  local run = first_run(key, offset - 1, expired + 1, runs, decided_at - shift)
-  if run <= runs and number_at(key, offset + 2 * run - 1) + shift == decided_at then
-    local units = number_at(key, offset + 2 * run) - number_at(key, offset + 2 * run - 2)
+  local run = first_run(key, packed, offset - 1, expired + 1, runs, decided_at - shift)
+  if run <= runs and number_at(key, packed, offset + 2 * run - 1) + shift == decided_at then
+    local first = offset + 2 * run - 1
+    local units = number_at(key, packed, first + 1) - number_at(key, packed, first - 1)
     given = math.min(cost, units)
+    -- The totals from here on are smaller now; a run of no units is left out.
+    local next_run = given == units and run + 1 or run
     if given == used then
-      redis.call('DEL', key)
+      state = ''
+    elseif packed then
+      state = struct.pack('<c1dd', 'l', shift, before) .. string.sub(packed, 18 + 16 * expired, 1 + 8 * first)
+      for i = next_run, runs do
+        state = state .. struct.pack('<dd', number_at(key, packed, 2 * i), number_at(key, packed, 2 * i + 1) - given)
+      end
+      ttl = struct.unpack('<d', state, #state - 15) + shift + window - now
     else
-      -- The totals from here on are smaller now; a run of no units is left out.
-      local first = offset + 2 * run - 1
-      local rest = redis.call('LRANGE', key, first, -1)
+      local rest = redis.call('LRANGE', key, offset + 2 * next_run - 1, -1)
       redis.call('LTRIM', key, 0, first - 1)
       local chunk = {}
-      for i = given == units and 3 or 1, #rest, 2 do
+      for i = 1, #rest, 2 do
         chunk[#chunk + 1] = rest[i]
         chunk[#chunk + 1] = format('%.0f', whole(key, rest[i + 1]) - given)
         if #chunk == 1000 then
@@ -76,8 +113,8 @@ if kind == REFUND then
         redis.call('LTRIM', key, offset + 2 * expired, -1)
         if offset == 1 then redis.call('LPUSH', key, format('%.0f', shift)) end
       end
-      local ttl = number_at(key, -2) + shift + window - now
-      redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
+      ttl = number_at(key, packed, -2) + shift + window - now
+      changed = true
     end
   end
 else
@@ -86,20 +123,38 @@ else
   allowed = cost <= room
   local charged = allowed and mode == 'take'
   if not allowed then
-    local leaves = first_run(key, offset, expired + 1, runs, total + cost - limit)
-    retry_after = number_at(key, offset + 2 * leaves - 1) + shift + window - now
+    local leaves = first_run(key, packed, offset, expired + 1, runs, total + cost - limit)
+    retry_after = number_at(key, packed, offset + 2 * leaves - 1) + shift + window - now
   end
 
-  local ttl = 0
   if charged then
     ttl = at + window - now
   elseif used > 0 then
     ttl = newest + window - now
   end
+  known = runs > 0
+  local is_new = charged or (moved and mode ~= 'peek')
+  -- The runs that stay as they are.
+  local first, last = expired + 1, charged and newest == at and runs - 1 or runs
   if charged and used == 0 then
+    state = struct.pack('<c1dddd', 'l', 0, 0, at, cost)
+  elseif is_new and packed and last - first + (charged and 2 or 1) <= PACKED then
+    state = packed
+    if moved or first > 1 or last < runs then
+      state = struct.pack('<c1dd', 'l', shift, before) .. string.sub(packed, 2 + 16 * first, 17 + 16 * last)
+    end
+    if charged then state = state .. struct.pack('<dd', at - shift, total + cost) end
+  elseif is_new and packed then
+    local log = { format('%.0f', before) }
+    for i = first, last do
+      log[#log + 1] = format('%.0f', number_at(key, packed, 2 * i) + shift)
+      log[#log + 1] = format('%.0f', number_at(key, packed, 2 * i + 1))
+    end
+    log[#log + 1], log[#log + 2] = format('%.0f', at), format('%.0f', total + cost)
     redis.call('DEL', key)
-    redis.call('RPUSH', key, '0', format('%.0f', at), format('%.0f', cost))
-  elseif charged or (moved and mode ~= 'peek') then
+    redis.call('RPUSH', key, unpack(log))
+    changed = true
+  elseif is_new then
     if expired > 0 then
       redis.call('LTRIM', key, offset + 2 * expired, -1)
       if offset == 1 then redis.call('LPUSH', key, format('%.0f', shift)) end
@@ -109,9 +164,7 @@ else
     elseif charged then
       redis.call('RPUSH', key, format('%.0f', at - shift), format('%.0f', total + cost))
     end
-  end
-  if charged or (mode ~= 'peek' and (moved or runs > 0 and redis.call('PTTL', key) == -1)) then
-    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
+    changed = true
   end
 
   remaining = charged and room - cost or room

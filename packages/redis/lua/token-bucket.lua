@@ -4,12 +4,12 @@ The level is what is left: it rises with time and falls with every request.
 
 Input:  limit, a = n, b = d, key, now, cost, mode; of a refund: decided_at in place of mode
 State:  t, level, unit, time; see state.lua
-Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given
+Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given; of both: known, state, ttl
 ]]
 local n, d = a, b
 local full = limit * d
 local level, unit, time = read(key, 't', '<c1ddd', 25)
-local known = level ~= nil
+known = level ~= nil
 if not known then level, unit, time = full, d, now end
 
 local at = now
@@ -28,12 +28,8 @@ if kind == REFUND then
   if known and decided_at <= at and at - decided_at < full / n then given = math.min(cost * d, full - level) end
   if given > 0 then
     level = level + given
-    if level == full then
-      redis.call('DEL', key)
-    else
-      local ttl = at - now + ceil((full - level) / n)
-      redis.call('SET', key, struct.pack('<c1ddd', 't', level, d, at), 'PX', format('%.0f', ttl / 1000 + slack_ms))
-    end
+    ttl = at - now + ceil((full - level) / n)
+    state = level == full and '' or struct.pack('<c1ddd', 't', level, d, at)
   end
 else
   local room = floor(level / d)
@@ -42,12 +38,8 @@ else
   if not allowed then retry_after = at - now + ceil((cost * d - level) / n) end
   if charged then level = level - cost * d end
 
-  local ttl = at - now + ceil((full - level) / n)
-  if charged or (moved and mode ~= 'peek') then
-    redis.call('SET', key, struct.pack('<c1ddd', 't', level, d, at), 'PX', format('%.0f', ttl / 1000 + slack_ms))
-  elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
-    redis.call('PEXPIRE', key, format('%.0f', ttl / 1000 + slack_ms))
-  end
+  ttl = at - now + ceil((full - level) / n)
+  if charged or (moved and mode ~= 'peek') then state = struct.pack('<c1ddd', 't', level, d, at) end
 
   remaining = charged and room - cost or room
   if level ~= full then reset_after = ttl end

@@ -101,6 +101,20 @@ const ODD: [string, (name: string) => Promise<unknown>][] = [
       (name) => redis.set(name, state(letter, ...withNumber(letter, number))),
     ]),
   ),
+  // A short log has the same numbers as a list has, after its letter and a shift.
+  ['a short log cut short', (name) => redis.set(name, state('l', 0, 0, NOW_US, 3).subarray(0, 32))],
+  ['a short log without units', (name) => redis.set(name, state('l', 0, 0))],
+  ['a short log that counts down', (name) => redis.set(name, state('l', 0, 9, NOW_US, 3))],
+  ...['a fraction', 'a number too large', 'no number', 'infinity'].flatMap((what) =>
+    [0, 1, 2, 3].map((place): [string, (name: string) => Promise<unknown>] => [
+      `a short log with ${what} at ${place}`,
+      (name) =>
+        redis.set(
+          name,
+          state('l', ...[0, 0, NOW_US, 3].with(place, CANNOT_BE[what as keyof typeof CANNOT_BE])),
+        ),
+    ]),
+  ),
   ['bytes that are no text', (name) => redis.set(name, Buffer.from([0xff, 0x00, 0xfe]))],
 ]
 

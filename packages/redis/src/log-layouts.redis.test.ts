@@ -1,0 +1,159 @@
+import { ManualClock, slidingWindowLog } from '@tidegate/core'
+import { ReferenceStore, randomFrom, runTrace, type TraceStep } from '@tidegate/core/testing'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { clientOf, type RedisServer, startRedis } from '../test/redis-server.js'
+import { redisKey } from './keys.js'
+import { RedisStore, type RedisStoreOptions } from './redis-store.js'
+import { TIME_DOOR } from './time-door.js'
+
+// A short log is a string, a long one a list: what is decided must not depend on which.
+
+const START_MS = Date.parse('2030-01-01T10:00:00Z')
+/** The moments of a log that is still a string, as in lua/sliding-window-log.lua. */
+const PACKED = 64
+/** Seeds that have found a difference once. They are tried first. */
+const KEPT: readonly number[] = []
+
+let server: RedisServer
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = clientOf(server)
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+it('logs that grow and shrink past the bound decide as the TypeScript function does: 12,000 steps', async () => {
+  const fresh = Math.floor(Math.random() * 2 ** 31)
+  const turned = { 'string to list': 0, 'list to string': 0 }
+  for (const seed of [...KEPT, ...Array.from({ length: 20 }, (_, i) => fresh + i)]) {
+    const steps = longTrace(seed, 600)
+    const [tsClock, luaClock] = [new ManualClock(), new ManualClock()]
+    const store = storeAt(luaClock, `l${seed}`)
+    try {
+      const types: string[] = []
+      const watched = Object.assign(Object.create(store), {
+        // One answer of Redis after another: what each step has left behind.
+        async check(...args: Parameters<RedisStore['check']>) {
+          const decision = await store.check(...args)
+          types.push(await redis.type(redisKey(`l${seed}`, 'traced', 'k')))
+          return decision
+        },
+        peek: store.peek.bind(store),
+        refund: store.refund.bind(store),
+        reset: store.reset.bind(store),
+      }) as RedisStore
+      const trace = { seed, algorithm: 'sliding-window-log' as const, steps }
+      const expected = await runTrace(trace, new ReferenceStore(tsClock), tsClock)
+      const actual = await runTrace(trace, watched, luaClock)
+      for (const [i, answer] of actual.entries()) {
+        expect({ seed, step: i, ...steps[i], answer }).toStrictEqual({
+          seed,
+          step: i,
+          ...steps[i],
+          answer: expected[i],
+        })
+      }
+      for (const [i, type] of types.entries()) {
+        const turn = `${types[i - 1]} to ${type}`
+        if (turn in turned) turned[turn as keyof typeof turned]++
+      }
+    } finally {
+      await store.close()
+    }
+  }
+  expect(turned['string to list']).toBeGreaterThan(5)
+  expect(turned['list to string']).toBeGreaterThan(2)
+})
+
+it('a log is a string of its numbers up to 64 moments, and a list of the same beyond', async () => {
+  const clock = new ManualClock(START_MS)
+  const store = storeAt(clock, 'layout')
+  const policy = slidingWindowLog({ limit: 100, window: '1h', name: 'p' })
+  const name = redisKey('layout', 'p', 'k')
+  try {
+    for (let i = 1; i <= PACKED; i++) {
+      await store.check({ policy, key: 'k', cost: 1 })
+      clock.advance(1)
+    }
+    const packed = (await redis.getBuffer(name))!
+    expect(packed.subarray(0, 1).toString()).toBe('l')
+    const numbers = Array.from({ length: (packed.length - 1) / 8 }, (_, i) => packed.readDoubleLE(1 + 8 * i))
+    const moments = Array.from({ length: PACKED }, (_, i) => [(START_MS + i) * 1000, i + 1]).flat()
+    expect(numbers).toStrictEqual([0, 0, ...moments])
+
+    await store.check({ policy, key: 'k', cost: 2 })
+    const list = await redis.lrange(name, 0, -1)
+    expect(list.map(Number)).toStrictEqual([0, ...moments, (START_MS + PACKED) * 1000, PACKED + 2])
+    // The test's time is not the server's: an hour more, so that nothing goes too early.
+    expect(await redis.pttl(name)).toBeGreaterThan(3_600_000)
+  } finally {
+    await store.close()
+  }
+})
+
+it('is no error to the server, short or long, nor is a limit that was lowered for long', async () => {
+  const clock = new ManualClock(START_MS)
+  const store = storeAt(clock, 'errors')
+  await redis.config('RESETSTAT')
+  const [small, large] = [10, 1000].map((limit) => slidingWindowLog({ limit, window: '10s', name: 'p' }))
+  try {
+    for (let i = 0; i < 3 * PACKED; i++) {
+      await store.check({ policy: small!, key: 'short', cost: 1 })
+      await store.check({ policy: large!, key: 'long', cost: 1 })
+      clock.advance(50)
+    }
+    expect(await redis.type(redisKey('errors', 'p', 'long'))).toBe('list')
+    expect(await redis.info('errorstats')).not.toContain('WRONGTYPE')
+
+    // One at a time from now on, so that it is never empty; what was before leaves.
+    for (let i = 0; i < 20; i++) {
+      await store.check({ policy: small!, key: 'long', cost: 1 })
+      clock.advance(1500)
+    }
+    expect(await redis.type(redisKey('errors', 'p', 'long'))).toBe('string')
+    await redis.config('RESETSTAT')
+    expect((await store.check({ policy: small!, key: 'long', cost: 1 })).remaining).toBe(3)
+    expect(await redis.info('errorstats')).not.toContain('WRONGTYPE')
+  } finally {
+    await store.close()
+  }
+})
+
+function storeAt(clock: ManualClock, prefix: string): RedisStore {
+  // What is looked at is what the scripts decide, so every step asks.
+  return new RedisStore(server.url, {
+    prefix,
+    rememberRefusalsMs: 0,
+    [TIME_DOOR]: clock,
+  } as RedisStoreOptions)
+}
+
+/** Mostly one moment after another, each with its own units, so that logs get long; and now and then a leap. */
+function longTrace(seed: number, length: number): TraceStep[] {
+  const { between, oneOf } = randomFrom(seed)
+  const policies = [
+    [1000, 150, PACKED + 1],
+    [PACKED, PACKED - 1, 40],
+    [150, 20, 3],
+  ].map((limits) => slidingWindowLog({ limit: oneOf(limits), window: between(1500, 4500), name: 'traced' }))
+  let policy = policies[0]!
+  let timeMs = START_MS
+  return Array.from({ length }, (_, i): TraceStep => {
+    if (between(1, 100) === 1) policy = oneOf([policies[0]!, ...policies])
+    const leap = between(1, 200)
+    if (leap === 1) timeMs += between(0, 5000)
+    else if (leap <= 3) timeMs -= between(0, 300)
+    else if (leap === 4) timeMs -= between(0, 9000)
+    else timeMs += between(0, 25)
+    const common = { timeMs, key: 'k', policy }
+    const cost = between(1, 30) === 1 ? between(1, Math.min(policy.limit, 20)) : 1
+    const dice = between(1, 30)
+    if (dice === 1) return { ...common, do: 'peek', cost }
+    if (dice <= 4 && i > 0) return { ...common, do: 'refund', ofStep: Math.max(0, i - between(1, 70)), cost }
+    return { ...common, do: 'check', cost }
+  })
+}
