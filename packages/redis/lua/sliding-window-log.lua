@@ -19,7 +19,7 @@ local packed
 local is_list = limit > PACKED and redis.call('TYPE', key).ok == 'list'
 if not is_list then
   packed = redis.pcall('GET', key)
-  if packed and (#packed < 33 or #packed % 16 ~= 1 or not string.find(packed, '^l')) then
+  if packed and (#packed < 33 or #packed % 16 ~= 1) then
     if type(packed) == 'table' then
       -- As of state.lua: any error but that of another type must be seen.
       if not string.find(packed.err, 'WRONGTYPE', 1, true) then error(packed) end
@@ -35,10 +35,10 @@ if items >= 3 and items <= 2 * PACKED + 2 and limit <= PACKED then
     packed = packed .. struct.pack('<d', whole(key, number))
   end
 end
-local shift, offset, runs, base, oldest, newest, total = 0, 0, 0, 0, 0, 0, 0
-if packed then
+local shift, offset, runs, base, oldest, newest, total, letter = 0, 0, 0, 0, 0, 0, 0, nil
+if packed then letter, shift, base, oldest = struct.unpack('<c1ddd', packed) end
+if letter == 'l' then
   offset, runs = 1, (#packed - 17) / 16
-  shift, base, oldest = struct.unpack('<ddd', packed, 2)
   newest, total = struct.unpack('<dd', packed, #packed - 15)
   if shift % 1 + base % 1 + oldest % 1 + newest % 1 + total % 1 ~= 0 then whole(key, 'a part of one') end
   local MAX_SAFE = 9007199254740991
@@ -53,6 +53,8 @@ elseif items >= 3 then
   runs = (items - 1 - offset) / 2
   base, oldest = whole(key, front[offset + 1]), whole(key, front[offset + 2]) + shift
   newest, total = whole(key, back[1]) + shift, whole(key, back[2])
+elseif packed then
+  packed, shift, base, oldest = nil, 0, 0, 0
 end
 
 local at = now
