@@ -48,9 +48,13 @@ async function awaited(
 
 function plainly(subject: Subject, keys: readonly string[], order: Int32Array): number {
   let allowed = 0
+  // As many as are in flight when they are awaited: an answer that goes nowhere is one that the engine need not make.
+  const kept = new Array<unknown>(256)
   const start = performance.now()
   for (let i = 0; i < order.length; i++) {
-    if (subject.isAllowed(subject.check(keys[order[i]!]!))) allowed++
+    const answer = subject.check(keys[order[i]!]!)
+    kept[i % kept.length] = answer
+    if (subject.isAllowed(answer)) allowed++
   }
   return perCheck(performance.now() - start, order.length, allowed)
 }

@@ -119,7 +119,7 @@ export class MemoryStore implements SyncStore {
     const slot = space.slots.get(request.key)
     return slot === 0
       ? this.#decideNew(space, request, now, mode)
-      : this.#decideKnown(space, slot, request, now, mode)
+      : this.#decideKnown(space, slot, request.cost, now, mode)
   }
 
   #decideNew(space: Space, { policy, key, cost }: TakeRequest, now: number, mode: Mode): Decision {
@@ -130,8 +130,8 @@ export class MemoryStore implements SyncStore {
     return space.algorithm.decide(policy, this.#slots.chunk(slot), rowOf(slot), now, cost, mode)
   }
 
-  #decideKnown(space: Space, slot: number, request: TakeRequest, now: number, mode: Mode): Decision {
-    const { policy, cost } = request
+  #decideKnown(space: Space, slot: number, cost: number, now: number, mode: Mode): Decision {
+    const { policy } = space
     if (cost !== 1) assertCost(policy, cost)
     const rows = this.#slots.chunk(slot)
     const row = isLive(rows, rowOf(slot), now) ? rowOf(slot) : untouched(rows, rowOf(slot), mode)
