@@ -22,7 +22,7 @@ Redis runs all of a script every time, and for a check by itself each function, 
 without is a good part of what it costs. So an algorithm is no function: script.ts puts its file where ALGORITHM
 stands, and what it calls where FUNCTIONS stands. The locals around it are its inputs and outputs; besides those that
 are replied:
-  known    whether there was a state
+  known    whether there was a state, of a check
   state    the new one; '' if nothing is left of it; nothing if it stays as it is
   changed  whether it was changed in place instead
   ttl      how long it means something, in microseconds

@@ -1,4 +1,4 @@
-import { ManualClock, slidingWindowLog } from '@tidegate/core'
+import { fixedWindow, ManualClock, slidingWindowLog } from '@tidegate/core'
 import { ReferenceStore, randomFrom, runTrace, type TraceStep } from '@tidegate/core/testing'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -118,6 +118,71 @@ it('is no error to the server, short or long, nor is a limit that was lowered fo
     await redis.config('RESETSTAT')
     expect((await store.check({ policy: small!, key: 'long', cost: 1 })).remaining).toBe(3)
     expect(await redis.info('errorstats')).not.toContain('WRONGTYPE')
+  } finally {
+    await store.close()
+  }
+})
+
+const NOW = START_MS * 1000
+
+/** A string of a log, from its shift, its base, and a time and a total for each moment. */
+function packed(...numbers: number[]): Buffer {
+  return Buffer.concat([Buffer.from('l'), Buffer.from(new Float64Array(numbers).buffer)])
+}
+
+/** As many moments as one log can have as a string, the last one microsecond ago. */
+function full(): number[] {
+  return [0, 0, ...Array.from({ length: PACKED }, (_, i) => [NOW - PACKED + i, i + 1]).flat()]
+}
+
+it('damage in the middle that shows only when a log becomes a list charges no other limit twice', async () => {
+  const store = storeAt(new ManualClock(START_MS), 'damaged')
+  const log = slidingWindowLog({ limit: 100, window: '1h', name: 'log' })
+  try {
+    for (const odd of [Number.NaN, 0.5, 2 ** 60]) {
+      const other = fixedWindow({ limit: 5, window: '1h', name: 'other' })
+      await redis.flushall()
+      await redis.set(redisKey('damaged', 'log', 'k'), packed(...full().with(40, odd)))
+      const requests = [other, log].map((policy) => ({ policy, key: 'k', cost: 1 }))
+      expect((await store.take(requests)).allowed).toBe(true)
+      expect((await store.peek({ policy: other, key: 'k', cost: 1 })).remaining).toBe(4)
+    }
+  } finally {
+    await store.close()
+  }
+})
+
+it.each([
+  ['a total at the end of all numbers', [0, 0, NOW - 1, 2 ** 53 - 1]],
+  ['a moment long gone after a young one', [0, 0, NOW - 30, 1, 5, 2, NOW - 10, 3]],
+  ['totals that go down', [0, 0, NOW - 30, 8, NOW - 20, 7, NOW - 10, 9]],
+  ['more moments than a string has', [...full(), NOW, PACKED + 1]],
+])('a short log with %s fails nobody, and says nothing that cannot be', async (_, numbers) => {
+  const store = storeAt(new ManualClock(START_MS), 'odd')
+  const policy = slidingWindowLog({ limit: 4, window: '1h', name: 'log' })
+  const sound = slidingWindowLog({ limit: 4, window: '1h', name: 'sound' })
+  const name = redisKey('odd', policy.name, 'k')
+  async function make(): Promise<void> {
+    await redis.flushall()
+    await redis.set(name, packed(...numbers))
+  }
+  try {
+    for (const cost of [1, 2, 4]) {
+      await make()
+      const [decision, beside] = await Promise.all([
+        store.check({ policy, key: 'k', cost }),
+        store.check({ policy: sound, key: 'k', cost }),
+      ])
+      expect(beside.remaining).toBe(4 - cost)
+      expect(decision.remaining).toBeGreaterThanOrEqual(0)
+      expect(decision.allowed || decision.retryAfterMs > 0).toBe(true)
+    }
+    for (const at of [30, 20, 10]) {
+      await make()
+      const given = await store.refund({ policy, key: 'k', timeMs: (NOW - at) / 1000, cost: 1 })
+      expect([0, 1]).toContain(given)
+      if (given === 1) expect(await redis.pttl(name)).not.toBe(-1)
+    }
   } finally {
     await store.close()
   }
