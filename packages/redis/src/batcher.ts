@@ -1,5 +1,5 @@
 import { TidegateError } from '@tidegate/core'
-import { decode, type Entry, type EntryReply, encode } from './call.js'
+import { type Call, decode, type Entry, type EntryReply, encode } from './call.js'
 import type { RedisConnection } from './connection.js'
 import type { Script } from './script.js'
 
@@ -42,7 +42,7 @@ export interface BatcherOptions {
  * too long: whoever made it has long been answered without it.
  */
 export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs }: BatcherOptions) {
-  /** Only the slots that have something to do. */
+  /** Those of all slots that ever had something to do. */
   const lanes = new Map<number, Lane>()
   /** How long those wait who call, and how long an entry does: until there is a connection, for that. */
   let deadlineMs = maxWaitMs
@@ -70,11 +70,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   }
 
   function schedule(lane: Lane): void {
-    if (lane.isScheduled || lane.inFlight >= MAX_IN_FLIGHT) return
-    if (lane.waiting.length === 0) {
-      if (lane.inFlight === 0) lanes.delete(lane.slot)
-      return
-    }
+    if (lane.isScheduled || lane.inFlight >= MAX_IN_FLIGHT || lane.waiting.length === 0) return
     if (!canSend(lane)) return
     lane.isScheduled = true
     // Not `queueMicrotask`: Node makes an async resource for each call of it.
@@ -89,7 +85,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     }
     const all = lane.waiting
     lane.waiting = []
-    for (const batch of batches(all, maxBatch)) void send(lane, batch)
+    if (all.length === 1) void send(lane, all)
+    else for (const batch of batches(all, maxBatch)) void send(lane, batch)
   }
 
   /** Looks after what waits, from time to time. Where this process was busy, what has arrived is read first. */
@@ -121,7 +118,15 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     lane.inFlight++
     const entries = batch.map((one) => one.entry)
     try {
-      const replies = decode(entries, await call(lane, entries))
+      const call = encode(entries, timeUs())
+      let answer: unknown
+      try {
+        answer = await ask(call)
+      } catch (error) {
+        if (!lacksScript(error)) throw error
+        answer = await askWithScript(lane, call)
+      }
+      const replies = decode(entries, answer)
       for (let i = 0; i < batch.length; i++) settle(batch[i]!, replies[i]!)
     } catch (error) {
       const failed = storeFailed(error, connection.whyLost?.())
@@ -132,31 +137,31 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     }
   }
 
+  function ask({ script, args }: Call): Promise<unknown> {
+    return connection.send(args[1]!, 'evalsha', [script.sha, ...args])
+  }
+
   /**
-   * EVALSHA. Where the server does not have the script, the first call that hears so sends the script itself,
-   * which then stays there; the others wait for that one and ask again. The script is longer than a thousand
-   * checks, so that not every call of a full connection should bring it.
+   * Where the server does not have the script, the first call that hears so sends the script itself, which then
+   * stays there; the others wait for that one and ask again. The script is longer than a thousand checks, so that
+   * not every call of a full connection should bring it.
    */
-  async function call(lane: Lane, entries: readonly Entry[]): Promise<unknown> {
-    const { script, keys, args } = encode(entries, timeUs())
-    const rest = [String(keys.length), ...keys, ...args]
-    for (let attempt = 1; ; attempt++) {
+  async function askWithScript(lane: Lane, call: Call): Promise<unknown> {
+    const { script, args } = call
+    for (let attempt = 2; lane.loading?.script === script && attempt <= MAX_ATTEMPTS; attempt++) {
+      await lane.loading.call.catch(() => {})
       try {
-        return await connection.send(keys[0]!, ['evalsha', script.sha, ...rest])
+        return await ask(call)
       } catch (error) {
-        if (!String((error as Error)?.message).startsWith('NOSCRIPT')) throw error
+        if (!lacksScript(error)) throw error
       }
-      if (lane.loading?.script === script && attempt < MAX_ATTEMPTS) {
-        await lane.loading.call.catch(() => {})
-        continue
-      }
-      const loading = { script, call: connection.send(keys[0]!, ['eval', script.text, ...rest]) }
-      lane.loading = loading
-      try {
-        return await loading.call
-      } finally {
-        if (lane.loading === loading) lane.loading = undefined
-      }
+    }
+    const loading = { script, call: connection.send(args[1]!, 'eval', [script.text, ...args]) }
+    lane.loading = loading
+    try {
+      return await loading.call
+    } finally {
+      if (lane.loading === loading) lane.loading = undefined
     }
   }
 
@@ -198,6 +203,10 @@ function batches(all: readonly Waiting[], maxBatch: number): Waiting[][] {
     result.at(-1)!.push(one)
   }
   return result
+}
+
+function lacksScript(error: unknown): boolean {
+  return String((error as Error)?.message).startsWith('NOSCRIPT')
 }
 
 function settle(one: Waiting, reply: EntryReply): void {

@@ -32,13 +32,13 @@ const MAX_RUN = 2 ** 10
 /** What one call sends. */
 export interface Call {
   script: Script
-  keys: string[]
+  /** What comes after the script: how many keys, the keys, and the arguments. */
   args: string[]
 }
 
 /** The script, keys and arguments of one call of the script; see `lua/main.lua`. */
 export function encode(entries: readonly Entry[], timeUs: number): Call {
-  const keys: string[] = []
+  const args = ['']
   const policies: Policy[] = []
   const runs: string[] = []
   let run = -1
@@ -57,20 +57,22 @@ export function encode(entries: readonly Entry[], timeUs: number): Call {
       if (code !== run || length === MAX_RUN || entry.kind === 'refund') endRun()
       run = code
       length++
-      keys.push(redisKey)
+      args.push(redisKey)
     }
     if (entry.limits.length > 1 || entry.kind === 'refund') endRun()
     if (entry.kind === 'refund') runs.push(String(entry.decidedAt))
   }
   endRun()
+  args[0] = String(args.length - 1)
+  args.push(String(timeUs), ...runs)
   const { algorithm } = policies[0]!
   const isOne = policies.every((policy) => policy.algorithm === algorithm)
-  const args = [String(timeUs), ...runs]
-  for (const policy of policies.reverse()) {
+  for (let i = policies.length - 1; i >= 0; i--) {
+    const policy = policies[i]!
     args.push(...argumentsOf(policy))
     if (!isOne) args.push(LETTERS[policy.algorithm])
   }
-  return { script: scriptFor(isOne ? algorithm : undefined), keys, args }
+  return { script: scriptFor(isOne ? algorithm : undefined), args }
 }
 
 /** Three arguments for a policy, made once. */
@@ -89,20 +91,20 @@ const argumentsByPolicy = new WeakMap<Policy, string[]>()
 /** What the reply says of each entry. Anything that is not as `lua/main.lua` promises is refused. */
 export function decode(entries: readonly Entry[], reply: unknown): EntryReply[] {
   const numbers = reply as number[]
-  const limits = entries.reduce((sum, entry) => sum + entry.limits.length, 0)
-  if (!Array.isArray(reply) || reply.length < 1 + 3 * limits) {
+  let reason = 1
+  for (const entry of entries) reason += 3 * entry.limits.length
+  if (!Array.isArray(reply) || reply.length < reason) {
     throw new TidegateError(
       'STORE_FAILED',
       'Redis answered with something that is not an answer of the script.',
     )
   }
   const now = numbers[0]!
-  const reasons = reply.slice(1 + 3 * limits) as string[]
   let at = 1
   return entries.map((entry) => {
     const first = at
     at += 3 * entry.limits.length
-    if (numbers[first] === -1) return { failed: String(reasons.shift() ?? 'the script gave no reason') }
+    if (numbers[first] === -1) return { failed: String(reply[reason++] ?? 'the script gave no reason') }
     if (entry.kind === 'refund') {
       const { policy } = entry.limits[0]!
       return { decisions: [], given: 'd' in policy ? numbers[first]! / policy.d : numbers[first]! }

@@ -5,7 +5,7 @@ export interface RedisConnection {
   /** Whether keys live in slots, on several nodes. */
   readonly isCluster: boolean
   /** Sends one command to wherever `key` lives. */
-  send(key: string, command: string[]): Promise<unknown>
+  send(key: string, command: string, args: string[]): Promise<unknown>
   close(): Promise<void>
   /** Whether a command would be written now. Without it, commands are sent whenever there are some. */
   isReady?(slot: number): boolean
@@ -53,19 +53,23 @@ async function leaveOpen(): Promise<void> {}
 export function ofIoredis(client: IoredisClient): RedisConnection {
   return {
     isCluster: client.isCluster === true,
-    send: (_key, [name, ...args]) => client.call(name!, args),
+    send: (_key, command, args) => client.call(command, args),
     close: leaveOpen,
   }
 }
 
 function ofNodeRedis(client: NodeRedisClient): RedisConnection {
-  return { isCluster: false, send: (_key, command) => client.sendCommand(command), close: leaveOpen }
+  return {
+    isCluster: false,
+    send: (_key, command, args) => client.sendCommand([command, ...args]),
+    close: leaveOpen,
+  }
 }
 
 function ofNodeRedisCluster(client: NodeRedisCluster): RedisConnection {
   return {
     isCluster: true,
-    send: (key, command) => client.sendCommand(key, false, command),
+    send: (key, command, args) => client.sendCommand(key, false, [command, ...args]),
     close: leaveOpen,
   }
 }

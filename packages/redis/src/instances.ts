@@ -30,11 +30,11 @@ export function instancesOf(store: object): SharedInstances {
     async report(line) {
       if (Buffer.byteLength(line) > MAX_LINE_BYTES) throw new RangeError('A line has at most 1024 bytes')
       const limits = [GONE_AFTER_MS, MAX_LINES, MAX_LINE_BYTES].map(String)
-      const lines = await send(key, ['EVAL', REPORT, '1', key, line, ...limits])
+      const lines = await send(key, 'EVAL', [REPORT, '1', key, line, ...limits])
       return Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : []
     },
     async leave(line) {
-      await send(key, ['ZREM', key, line])
+      await send(key, 'ZREM', [key, line])
     },
   }
 }

@@ -5,7 +5,7 @@ export interface StoreCommands {
   /** What every key in Redis begins with. */
   readonly prefix: string
   /** Sends one command to wherever `key` lives. Rejects if it cannot be sent now, or is not answered. */
-  send(key: string, command: string[]): Promise<unknown>
+  send(key: string, command: string, args: string[]): Promise<unknown>
 }
 
 const known = new WeakMap<object, StoreCommands>()

@@ -29,7 +29,7 @@ const EXPIRES_MS = 60_000
 
 export interface Commands {
   readonly prefix: string
-  send(key: string, command: string[]): Promise<unknown>
+  send(key: string, command: string, args: string[]): Promise<unknown>
 }
 
 export function inRedis({ prefix, send }: Commands): NaiveCounter {
@@ -37,13 +37,13 @@ export function inRedis({ prefix, send }: Commands): NaiveCounter {
   return {
     pauseMs: 0,
     async read(id) {
-      return Number((await send(keyOf(id), ['GET', keyOf(id)])) ?? 0)
+      return Number((await send(keyOf(id), 'GET', [keyOf(id)])) ?? 0)
     },
     async write(id, count) {
-      await send(keyOf(id), ['SET', keyOf(id), String(count), 'PX', String(EXPIRES_MS)])
+      await send(keyOf(id), 'SET', [keyOf(id), String(count), 'PX', String(EXPIRES_MS)])
     },
     async forget(id) {
-      await send(keyOf(id), ['UNLINK', keyOf(id)])
+      await send(keyOf(id), 'UNLINK', [keyOf(id)])
     },
   }
 }
