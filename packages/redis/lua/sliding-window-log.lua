@@ -15,21 +15,14 @@ Output: allowed, remaining, retry_after, reset_after (microseconds), known; of a
 ]]
 local PACKED = 64
 local window = a
-local packed
--- Under a small limit a log is always a string, unless the limit has just been lowered: no need to ask.
-local is_list = limit > PACKED and redis.call('TYPE', key).ok == 'list'
-if not is_list then
-  packed = redis.pcall('GET', key)
-  if packed and (#packed < 33 or #packed % 16 ~= 1 or #packed > 17 + 16 * PACKED) then
-    if type(packed) == 'table' then
-      -- As of state.lua: any error but that of another type must be seen.
-      if not string.find(packed.err, 'WRONGTYPE', 1, true) then error(packed) end
-      is_list = redis.call('TYPE', key).ok == 'list'
-    end
-    packed = nil
-  end
+local items = 0
+-- MGET, because of what is no string it says that there is none: to GET, a list would be an error, and be counted as one.
+local packed = redis.call('MGET', key)[1]
+if not packed and redis.call('TYPE', key).ok == 'list' then
+  items = redis.call('LLEN', key)
+elseif packed and (#packed < 33 or #packed % 16 ~= 1 or #packed > 17 + 16 * PACKED) then
+  packed = nil
 end
-local items = is_list and redis.call('LLEN', key) or 0
 if items >= 3 and items <= 2 * PACKED + 2 and limit <= PACKED then
   packed = items % 2 == 0 and 'l' or struct.pack('<c1d', 'l', 0)
   for _, number in ipairs(redis.call('LRANGE', key, 0, -1)) do

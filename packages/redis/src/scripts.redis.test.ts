@@ -86,7 +86,7 @@ describe('scripts that are lost', () => {
 // What docs/redis.md tells to type, and nothing more. HELLO needs no permission; Redis 7.0 has no
 // CLIENT SETINFO.
 const COMMANDS =
-  '+evalsha +eval +get +set +del +unlink +pttl +pexpire +time +type +llen +lindex +lrange +lpush +rpush +lset +ltrim +info'
+  '+evalsha +eval +get +mget +set +del +unlink +pttl +pexpire +time +type +llen +lindex +lrange +lpush +rpush +lset +ltrim +info'
 const PASSWORD = 'p@ss:w/rd%7'
 
 function aclOf(keys: string, extra = ''): string[] {
