@@ -79,7 +79,7 @@ export const REDIS_SCENARIOS: Readonly<Record<string, RedisScenario>> = {
     ...RANDOM_KEYS,
     title: '10,000 keys, 256 checks in flight, one connection',
     topology: 'server',
-    rounds: 3,
+    rounds: 7,
     contenders: [
       ...OURS,
       'token bucket, deadline and breaker',
