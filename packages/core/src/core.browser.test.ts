@@ -54,7 +54,7 @@ it('the built package runs in a browser, where none of Node is', async () => {
     const result = await page.evaluate(IN_THE_BROWSER)
     expect(result).toStrictEqual({
       allowed: [true, true, false, true],
-      testing: ['ReferenceStore', 'randomTrace', 'runTrace', 'testStore'],
+      testing: ['ReferenceStore', 'randomFrom', 'randomTrace', 'runTrace', 'testStore'],
       node: 'undefined',
     })
     expect(failures).toStrictEqual([])
