@@ -20,7 +20,7 @@ local items = 0
 local packed = redis.call('MGET', key)[1]
 if not packed and redis.call('TYPE', key).ok == 'list' then
   items = redis.call('LLEN', key)
-elseif packed and (#packed < 33 or #packed % 16 ~= 1 or #packed > 17 + 16 * PACKED) then
+elseif packed and (string.sub(packed, 1, 1) ~= 'l' or #packed < 33 or #packed % 16 ~= 1 or #packed > 17 + 16 * PACKED) then
   packed = nil
 end
 if items >= 3 and items <= 2 * PACKED + 2 and limit <= PACKED then
@@ -29,10 +29,10 @@ if items >= 3 and items <= 2 * PACKED + 2 and limit <= PACKED then
     packed = packed .. struct.pack('<d', whole(key, number))
   end
 end
-local shift, offset, runs, base, oldest, newest, total, letter = 0, 0, 0, 0, 0, 0, 0, nil
-if packed then letter, shift, base, oldest = struct.unpack('<c1ddd', packed) end
-if letter == 'l' then
+local shift, offset, runs, base, oldest, newest, total = 0, 0, 0, 0, 0, 0, 0
+if packed then
   offset, runs = 1, (#packed - 17) / 16
+  shift, base, oldest = struct.unpack('<ddd', packed, 2)
   newest, total = struct.unpack('<dd', packed, #packed - 15)
   -- As whole() does, without five calls of it.
   local MAX_SAFE = 9007199254740991
@@ -48,8 +48,6 @@ elseif items >= 3 then
   runs = (items - 1 - offset) / 2
   base, oldest = whole(key, front[offset + 1]), whole(key, front[offset + 2]) + shift
   newest, total = whole(key, back[1]) + shift, whole(key, back[2])
-elseif packed then
-  packed, shift, base, oldest = nil, 0, 0, 0
 end
 
 local at = now
@@ -133,18 +131,18 @@ else
     ttl = newest + window - now
   end
   known = runs > 0
-  local is_new = charged or (moved and mode ~= 'peek')
+  local writes = charged or (moved and mode ~= 'peek')
   -- The runs that stay as they are.
   local first, last = expired + 1, charged and newest == at and runs - 1 or runs
   if charged and used == 0 then
     state = struct.pack('<c1dddd', 'l', 0, 0, at, cost)
-  elseif is_new and packed and last - first + (charged and 2 or 1) <= PACKED then
+  elseif writes and packed and last - first + (charged and 2 or 1) <= PACKED then
     state = packed
     if moved or first > 1 or last < runs then
       state = struct.pack('<c1dd', 'l', shift, before) .. string.sub(packed, 2 + 16 * first, 17 + 16 * last)
     end
     if charged then state = state .. struct.pack('<dd', at - shift, total + cost) end
-  elseif is_new and packed then
+  elseif writes and packed then
     -- Charged, for it had no more than PACKED runs. Numbers that are none are found when they are read: other limits of
     -- this take may have been charged already.
     local log = { format('%.0f', before) }
@@ -156,7 +154,7 @@ else
     redis.call('DEL', key)
     redis.call('RPUSH', key, unpack(log))
     changed = true
-  elseif is_new then
+  elseif writes then
     if expired > 0 then
       redis.call('LTRIM', key, offset + 2 * expired, -1)
       if offset == 1 then redis.call('LPUSH', key, format('%.0f', shift)) end

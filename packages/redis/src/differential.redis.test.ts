@@ -11,8 +11,7 @@ import {
 import { ReferenceStore, randomFrom, randomTrace, runTrace } from '@tidegate/core/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RedisServer, startRedis } from '../test/redis-server.js'
-import { RedisStore, type RedisStoreOptions } from './redis-store.js'
-import { TIME_DOOR } from './time-door.js'
+import { timedStore } from '../test/timed-store.js'
 
 // The TypeScript functions and the Lua functions, side by side on random traces with everything in them:
 // clocks that step back, numbers that change, refunds, resets. Every field of every answer must be equal.
@@ -34,12 +33,7 @@ it.each(ALGORITHM_NAMES)(`%s: ${TRACES * STEPS} steps`, async (algorithm) => {
   for (const seed of seeds) {
     const trace = randomTrace(seed, algorithm, { length: STEPS, clockStepsBack: true, numbersChange: true })
     const [tsClock, luaClock] = [new ManualClock(), new ManualClock()]
-    const store = new RedisStore(server.url, {
-      prefix: `d${seed}`,
-      // What is compared is what the scripts decide, so every step asks.
-      rememberRefusalsMs: 0,
-      [TIME_DOOR]: luaClock,
-    } as RedisStoreOptions)
+    const store = timedStore(server.url, luaClock, `d${seed}`)
     try {
       const expected = await runTrace(trace, new ReferenceStore(tsClock), tsClock)
       const actual = await runTrace(trace, store, luaClock)
@@ -62,11 +56,7 @@ it('calls with everything in them decide as one step after the other would', asy
   const { between, oneOf } = randomFrom(seed)
   const clock = new ManualClock(Date.parse('2030-01-01T10:00:00Z'))
   const reference = new ReferenceStore(clock)
-  const store = new RedisStore(server.url, {
-    prefix: `b${seed}`,
-    rememberRefusalsMs: 0,
-    [TIME_DOOR]: clock,
-  } as RedisStoreOptions)
+  const store = timedStore(server.url, clock, `b${seed}`)
   const policies = [
     fixedWindow({ limit: 15, window: '7s', name: 'fixed' }),
     slidingWindowLog({ limit: 15, window: '7s', name: 'log' }),

@@ -1,11 +1,11 @@
 import { fixedWindow, ManualClock, slidingWindowLog } from '@tidegate/core'
 import { ReferenceStore, randomFrom, runTrace, type TraceStep } from '@tidegate/core/testing'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { clientOf, type RedisServer, startRedis } from '../test/redis-server.js'
+import { expect, it } from 'vitest'
+import { packedState } from '../test/packed-state.js'
+import { timedStore } from '../test/timed-store.js'
+import { useRedis } from '../test/use-redis.js'
 import { redisKey } from './keys.js'
-import { RedisStore, type RedisStoreOptions } from './redis-store.js'
-import { TIME_DOOR } from './time-door.js'
+import type { RedisStore } from './redis-store.js'
 
 // A short log is a string, a long one a list: what is decided must not depend on which.
 
@@ -15,16 +15,7 @@ const PACKED = 64
 /** Seeds that have found a difference once. They are tried first. */
 const KEPT: readonly number[] = []
 
-let server: RedisServer
-let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = clientOf(server)
-})
-afterAll(async () => {
-  redis?.disconnect()
-  await server?.stop()
-})
+const on = useRedis()
 
 it('logs that grow and shrink past the bound decide as the TypeScript function does: 12,000 steps', async () => {
   const fresh = Math.floor(Math.random() * 2 ** 31)
@@ -32,14 +23,14 @@ it('logs that grow and shrink past the bound decide as the TypeScript function d
   for (const seed of [...KEPT, ...Array.from({ length: 20 }, (_, i) => fresh + i)]) {
     const steps = longTrace(seed, 600)
     const [tsClock, luaClock] = [new ManualClock(), new ManualClock()]
-    const store = storeAt(luaClock, `l${seed}`)
+    const store = timedStore(on.server.url, luaClock, `l${seed}`)
     try {
       const types: string[] = []
       const watched = Object.assign(Object.create(store), {
         // One answer of Redis after another: what each step has left behind.
         async check(...args: Parameters<RedisStore['check']>) {
           const decision = await store.check(...args)
-          types.push(await redis.type(redisKey(`l${seed}`, 'traced', 'k')))
+          types.push(await on.redis.type(redisKey(`l${seed}`, 'traced', 'k')))
           return decision
         },
         peek: store.peek.bind(store),
@@ -71,7 +62,7 @@ it('logs that grow and shrink past the bound decide as the TypeScript function d
 
 it('a log is a string of its numbers up to 64 moments, and a list of the same beyond', async () => {
   const clock = new ManualClock(START_MS)
-  const store = storeAt(clock, 'layout')
+  const store = timedStore(on.server.url, clock, 'layout')
   const policy = slidingWindowLog({ limit: 100, window: '1h', name: 'p' })
   const name = redisKey('layout', 'p', 'k')
   try {
@@ -79,17 +70,17 @@ it('a log is a string of its numbers up to 64 moments, and a list of the same be
       await store.check({ policy, key: 'k', cost: 1 })
       clock.advance(1)
     }
-    const packed = (await redis.getBuffer(name))!
+    const packed = (await on.redis.getBuffer(name))!
     expect(packed.subarray(0, 1).toString()).toBe('l')
     const numbers = Array.from({ length: (packed.length - 1) / 8 }, (_, i) => packed.readDoubleLE(1 + 8 * i))
     const moments = Array.from({ length: PACKED }, (_, i) => [(START_MS + i) * 1000, i + 1]).flat()
     expect(numbers).toStrictEqual([0, 0, ...moments])
 
     await store.check({ policy, key: 'k', cost: 2 })
-    const list = await redis.lrange(name, 0, -1)
+    const list = await on.redis.lrange(name, 0, -1)
     expect(list.map(Number)).toStrictEqual([0, ...moments, (START_MS + PACKED) * 1000, PACKED + 2])
     // The test's time is not the server's: an hour more, so that nothing goes too early.
-    expect(await redis.pttl(name)).toBeGreaterThan(3_600_000)
+    expect(await on.redis.pttl(name)).toBeGreaterThan(3_600_000)
   } finally {
     await store.close()
   }
@@ -97,8 +88,8 @@ it('a log is a string of its numbers up to 64 moments, and a list of the same be
 
 it('is no error to the server, short or long, and a limit that is lowered makes a list a string', async () => {
   const clock = new ManualClock(START_MS)
-  const store = storeAt(clock, 'errors')
-  await redis.config('RESETSTAT')
+  const store = timedStore(on.server.url, clock, 'errors')
+  await on.redis.config('RESETSTAT')
   const [small, large] = [10, 1000].map((limit) => slidingWindowLog({ limit, window: '10s', name: 'p' }))
   try {
     for (let i = 0; i < 3 * PACKED; i++) {
@@ -106,17 +97,17 @@ it('is no error to the server, short or long, and a limit that is lowered makes 
       await store.check({ policy: large!, key: 'long', cost: 1 })
       clock.advance(50)
     }
-    expect(await redis.type(redisKey('errors', 'p', 'long'))).toBe('list')
-    expect(await redis.info('errorstats')).not.toContain('WRONGTYPE')
+    expect(await on.redis.type(redisKey('errors', 'p', 'long'))).toBe('list')
+    expect(await on.redis.info('errorstats')).not.toContain('WRONGTYPE')
 
     // One at a time from now on, so that it is never empty; what was before leaves.
     for (let i = 0; i < 20; i++) {
       await store.check({ policy: small!, key: 'long', cost: 1 })
       clock.advance(1500)
     }
-    expect(await redis.type(redisKey('errors', 'p', 'long'))).toBe('string')
+    expect(await on.redis.type(redisKey('errors', 'p', 'long'))).toBe('string')
     expect((await store.check({ policy: small!, key: 'long', cost: 1 })).remaining).toBe(3)
-    expect(await redis.info('errorstats')).not.toContain('WRONGTYPE')
+    expect(await on.redis.info('errorstats')).not.toContain('WRONGTYPE')
   } finally {
     await store.close()
   }
@@ -124,24 +115,19 @@ it('is no error to the server, short or long, and a limit that is lowered makes 
 
 const NOW = START_MS * 1000
 
-/** A string of a log, from its shift, its base, and a time and a total for each moment. */
-function packed(...numbers: number[]): Buffer {
-  return Buffer.concat([Buffer.from('l'), Buffer.from(new Float64Array(numbers).buffer)])
-}
-
 /** As many moments as one log can have as a string, the last one microsecond ago. */
 function full(): number[] {
   return [0, 0, ...Array.from({ length: PACKED }, (_, i) => [NOW - PACKED + i, i + 1]).flat()]
 }
 
 it('damage in the middle that shows only when a log becomes a list charges no other limit twice', async () => {
-  const store = storeAt(new ManualClock(START_MS), 'damaged')
+  const store = timedStore(on.server.url, new ManualClock(START_MS), 'damaged')
   const log = slidingWindowLog({ limit: 100, window: '1h', name: 'log' })
   try {
     for (const odd of [Number.NaN, 0.5, 2 ** 60]) {
       const other = fixedWindow({ limit: 5, window: '1h', name: 'other' })
-      await redis.flushall()
-      await redis.set(redisKey('damaged', 'log', 'k'), packed(...full().with(40, odd)))
+      await on.redis.flushall()
+      await on.redis.set(redisKey('damaged', 'log', 'k'), packedState('l', ...full().with(40, odd)))
       const requests = [other, log].map((policy) => ({ policy, key: 'k', cost: 1 }))
       expect((await store.take(requests)).allowed).toBe(true)
       expect((await store.peek({ policy: other, key: 'k', cost: 1 })).remaining).toBe(4)
@@ -155,15 +141,14 @@ it.each([
   ['a total at the end of all numbers', [0, 0, NOW - 1, 2 ** 53 - 1]],
   ['a moment long gone after a young one', [0, 0, NOW - 30, 1, 5, 2, NOW - 10, 3]],
   ['totals that go down', [0, 0, NOW - 30, 8, NOW - 20, 7, NOW - 10, 9]],
-  ['more moments than a string has', [...full(), NOW, PACKED + 1]],
 ])('a short log with %s fails nobody, and says nothing that cannot be', async (_, numbers) => {
-  const store = storeAt(new ManualClock(START_MS), 'odd')
+  const store = timedStore(on.server.url, new ManualClock(START_MS), 'odd')
   const policy = slidingWindowLog({ limit: 4, window: '1h', name: 'log' })
   const sound = slidingWindowLog({ limit: 4, window: '1h', name: 'sound' })
   const name = redisKey('odd', policy.name, 'k')
   async function make(): Promise<void> {
-    await redis.flushall()
-    await redis.set(name, packed(...numbers))
+    await on.redis.flushall()
+    await on.redis.set(name, packedState('l', ...numbers))
   }
   try {
     for (const cost of [1, 2, 4]) {
@@ -180,21 +165,12 @@ it.each([
       await make()
       const given = await store.refund({ policy, key: 'k', timeMs: (NOW - at) / 1000, cost: 1 })
       expect([0, 1]).toContain(given)
-      if (given === 1) expect(await redis.pttl(name)).not.toBe(-1)
+      if (given === 1) expect(await on.redis.pttl(name)).not.toBe(-1)
     }
   } finally {
     await store.close()
   }
 })
-
-function storeAt(clock: ManualClock, prefix: string): RedisStore {
-  // What is looked at is what the scripts decide, so every step asks.
-  return new RedisStore(server.url, {
-    prefix,
-    rememberRefusalsMs: 0,
-    [TIME_DOOR]: clock,
-  } as RedisStoreOptions)
-}
 
 /** Mostly one moment after another, each with its own units, so that logs get long; and now and then a leap. */
 function longTrace(seed: number, length: number): TraceStep[] {

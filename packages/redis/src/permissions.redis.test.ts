@@ -14,6 +14,7 @@ it.each([
   ['get', fixedWindow({ limit: 1, window: '1h', name: 'fixed' })],
   ['mget', slidingWindowLog({ limit: 1, window: '1h', name: 'log' })],
   ['type', slidingWindowLog({ limit: 1, window: '1h', name: 'log' })],
+  ['llen', slidingWindowLog({ limit: 1, window: '1h', name: 'list' })],
 ] as const)('a user who may not %s is told so, and nobody is let through for it', async (command, policy) => {
   const admin = new Redis(server.port, '127.0.0.1')
   await admin.call(
@@ -27,6 +28,8 @@ it.each([
     '+@all',
     `-${command}`,
   )
+  // Of a log that is a list its length is asked.
+  if (command === 'llen') await admin.rpush('rate_limiter:list:k', 0, Date.now() * 1000, 1)
   const store = new RedisStore(`redis://${command}:secret@127.0.0.1:${server.port}`)
   try {
     for (let i = 0; i < 3; i++) {

@@ -1,0 +1,44 @@
+import type { Decision, Policy } from '@tidegate/core'
+import type { Redis } from 'ioredis'
+import { afterAll, beforeAll } from 'vitest'
+import { DEFAULT_PREFIX, redisKey } from '../src/keys.js'
+import { RedisStore } from '../src/redis-store.js'
+import { clientOf, type RedisServer, startRedis } from './redis-server.js'
+
+/** What the tests of a file have in common, from the first of them on. */
+export interface UsedRedis {
+  server: RedisServer
+  redis: Redis
+  store: RedisStore
+  check(policy: Policy, key: string, cost?: number): Promise<Decision>
+  /** Whatever is there, by name. */
+  namesOfAll(): Promise<string[]>
+}
+
+/** A server for the tests of one file, a client of it, and a store on it that asks it about everything. */
+export function useRedis(): UsedRedis {
+  const used = {
+    check: (policy, key, cost = 1) => used.store.check({ policy, key, cost }),
+    async namesOfAll() {
+      const found: string[] = []
+      for await (const names of used.redis.scanStream({ count: 1000 })) found.push(...(names as string[]))
+      return found
+    },
+  } as UsedRedis
+  beforeAll(async () => {
+    used.server = await startRedis()
+    used.redis = clientOf(used.server)
+    used.store = new RedisStore(used.server.url, { rememberRefusalsMs: 0 })
+  })
+  afterAll(async () => {
+    await used.store?.close()
+    used.redis?.disconnect()
+    await used.server?.stop()
+  })
+  return used
+}
+
+/** The Redis key of a policy's key. */
+export function nameOf(policy: Policy, key: string): string {
+  return redisKey(DEFAULT_PREFIX, policy.name, key)
+}
