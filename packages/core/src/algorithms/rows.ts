@@ -1,6 +1,6 @@
 /**
  * Where states are kept in memory: row r has `ROW` numbers from `numbers[r * ROW]` on, and one object for
- * what does not fit into numbers.
+ * what does not fit into numbers. With four numbers, two rows are one line of the processor's cache.
  */
 export interface Rows {
   readonly numbers: number[]
@@ -8,13 +8,10 @@ export interface Rows {
   readonly objects: (object | undefined)[]
 }
 
-/** The first four are the algorithm's own. Then: when the state will mean the same as an untouched one. */
-export const EXPIRES_AT = 4
+/** The first three are the algorithm's own. The last: when the state will mean the same as an untouched one. */
+export const EXPIRES_AT = 3
 
-/** One more is the store's, for whatever it likes. */
-export const STORE_NUMBER = 5
-
-export const ROW = 6
+export const ROW = 4
 
 /**
  * Rows of zeros. Their numbers are an ordinary array that the engine knows to hold doubles, side by side as

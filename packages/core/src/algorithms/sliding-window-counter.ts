@@ -13,21 +13,20 @@ export interface SlidingWindowCounterState {
   curr: number
 }
 
-const START = 0
-const LENGTH = 1
-const PREV = 2
-const CURR = 3
+/** The start is not kept: a state expires two lengths after it. */
+const LENGTH = 0
+const PREV = 1
+const CURR = 2
 
 export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy, SlidingWindowCounterState> =
   {
     decide(policy, { numbers }, row, now, cost, mode): Decision {
       const { limit, windowUs } = policy
       const state = row * ROW
-      const isLive = numbers[state + EXPIRES_AT]! > now
-      let start = isLive ? numbers[state + START]! : 0
-      let length = isLive ? numbers[state + LENGTH]! : 0
-      let prev = isLive ? numbers[state + PREV]! : 0
-      let curr = isLive ? numbers[state + CURR]! : 0
+      let length = numbers[state + LENGTH]!
+      let start = numbers[state + EXPIRES_AT]! - 2 * length
+      let prev = numbers[state + PREV]!
+      let curr = numbers[state + CURR]!
 
       const at = asOf(start, now, windowUs)
       const moved = start > at
@@ -66,7 +65,6 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
       }
 
       if (charged || (moved && mode !== 'peek')) {
-        numbers[state + START] = start
         numbers[state + LENGTH] = length
         numbers[state + PREV] = prev
         numbers[state + CURR] = curr
@@ -80,8 +78,8 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
 
     refund(policy, { numbers }, row, now, decidedAt, cost) {
       const state = row * ROW
-      const start = numbers[state + START]!
       const length = numbers[state + LENGTH]!
+      const start = numbers[state + EXPIRES_AT]! - 2 * length
       const at = asOf(start, now, policy.windowUs)
       if (at < start || at >= start + 2 * length) return 0
       const inCurr = decidedAt >= start && decidedAt < start + length
@@ -96,9 +94,10 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
 
     load({ numbers }, row) {
       const state = row * ROW
+      const length = numbers[state + LENGTH]!
       return {
-        start: numbers[state + START]!,
-        length: numbers[state + LENGTH]!,
+        start: numbers[state + EXPIRES_AT]! - 2 * length,
+        length,
         prev: numbers[state + PREV]!,
         curr: numbers[state + CURR]!,
       }
@@ -106,10 +105,10 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
 
     save({ start, length, prev, curr }, { numbers }, row) {
       const state = row * ROW
-      numbers[state + START] = start
       numbers[state + LENGTH] = length
       numbers[state + PREV] = prev
       numbers[state + CURR] = curr
+      numbers[state + EXPIRES_AT] = start + 2 * length
     },
   }
 

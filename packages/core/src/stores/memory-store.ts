@@ -1,6 +1,6 @@
 import type { Algorithm, Mode } from '../algorithms/algorithm.js'
 import { algorithmOf } from '../algorithms/all.js'
-import { EXPIRES_AT, ROW, STORE_NUMBER } from '../algorithms/rows.js'
+import { EXPIRES_AT, ROW } from '../algorithms/rows.js'
 import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
@@ -8,7 +8,7 @@ import { assertKey } from '../key.js'
 import { assertPolicy, type Policy } from '../policy.js'
 import { KeyMap } from './key-map.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
-import { type Chunk, NOBODY, rowOf, Slots } from './slots.js'
+import { blockUntil, type Chunk, clear, NOBODY, rowOf, Slots } from './slots.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from './store.js'
 
 export interface MemoryStoreOptions {
@@ -193,7 +193,6 @@ export class MemoryStore implements SyncStore {
     this.#sweep(now)
     if (this.#slots.size >= this.#maxKeys) this.#evict(now)
     const slot = this.#slots.add(space.number, key)
-    clear(this.#slots.chunk(slot), rowOf(slot))
     space.slots.add(this.#keyOf(slot), slot)
     space.size++
     return slot
@@ -241,7 +240,7 @@ export class MemoryStore implements SyncStore {
     // Row 0 of every chunk is an untouched one.
     const row = isLive(rows, rowOf(slot), now) ? rowOf(slot) : 0
     const look = algorithm.decide(policy, rows, row, now, 1, 'peek')
-    const blockedUntil = this.#number(slot, BLOCKED_UNTIL)
+    const blockedUntil = rows.blockedUntil[rowOf(slot)] ?? 0
     return {
       slot,
       space,
@@ -274,15 +273,10 @@ function untouched(rows: Chunk, row: number, mode: Mode): number {
   return row
 }
 
-function clear({ numbers, objects }: Chunk, row: number): void {
-  numbers.fill(0, row * ROW, (row + 1) * ROW)
-  if (objects.length > row) objects[row] = undefined
-}
-
 /** Until when the request would be refused again, for eviction to know. */
-function noteRefusal({ numbers }: Chunk, row: number, { timeMs, retryAfterMs }: Decision, mode: Mode): void {
+function noteRefusal(rows: Chunk, row: number, { timeMs, retryAfterMs }: Decision, mode: Mode): void {
   if (mode === 'peek') return
-  numbers[row * ROW + BLOCKED_UNTIL] = msToUs(timeMs) + msToUs(retryAfterMs)
+  blockUntil(rows, row, msToUs(timeMs) + msToUs(retryAfterMs))
 }
 
 /** The time of a store that is closed: whoever asks for it hears so. */
@@ -318,9 +312,6 @@ function goesBefore(a: Candidate, b: Candidate): boolean {
   if (!a.isBlocked && a.share !== b.share) return a.share < b.share
   return a.until < b.until
 }
-
-/** Until when the last request that was refused would be refused again. */
-const BLOCKED_UNTIL = STORE_NUMBER
 
 const MAX_MAX_KEYS = 1_000_000_000
 const SWEPT_PER_NEW_KEY = 2

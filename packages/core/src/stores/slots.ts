@@ -20,11 +20,12 @@ export class Slots {
     this.#grow()
   }
 
-  /** A row for this key, with whatever was in it before. */
+  /** A row of zeros for this key. */
   add(owner: number, key: string): number {
     const slot = this.#free()
     const chunk = this.chunk(slot)
     const row = rowOf(slot)
+    chunk.numbers[row * ROW] = 0
     chunk.keys[row] = ownCopy(key)
     chunk.owners[row] = owner
     this.size++
@@ -36,7 +37,7 @@ export class Slots {
     const row = rowOf(slot)
     chunk.keys[row] = ''
     chunk.owners[row] = NOBODY
-    if (chunk.objects.length > row) chunk.objects[row] = undefined
+    clear(chunk, row)
     chunk.numbers[row * ROW] = this.#firstFree
     this.#firstFree = slot
     this.size--
@@ -61,6 +62,7 @@ export class Slots {
     this.#chunks.push({
       numbers: zeros(),
       objects: [],
+      blockedUntil: [],
       owners: new Int32Array(CHUNK).fill(NOBODY),
       keys: new Array(CHUNK).fill(''),
     })
@@ -72,6 +74,20 @@ export interface Chunk extends Rows {
   /** Whose row it is, or `NOBODY`. */
   readonly owners: Int32Array
   readonly keys: string[]
+  /** Until when the last request of a row that was refused would be refused again. Empty until one was. */
+  blockedUntil: number[]
+}
+
+/** Makes a row an untouched one. */
+export function clear(chunk: Chunk, row: number): void {
+  chunk.numbers.fill(0, row * ROW, (row + 1) * ROW)
+  if (chunk.objects.length > row) chunk.objects[row] = undefined
+  if (chunk.blockedUntil.length > 0) chunk.blockedUntil[row] = 0
+}
+
+export function blockUntil(chunk: Chunk, row: number, time: number): void {
+  if (chunk.blockedUntil.length === 0) chunk.blockedUntil = zeros().slice(0, CHUNK)
+  chunk.blockedUntil[row] = time
 }
 
 export const NOBODY = -1
