@@ -38,8 +38,8 @@ export interface BatcherOptions {
  * Checks that come together travel together, slot by slot. While nothing is on its way an entry leaves at the
  * end of the turn in which it was made, with whatever else was made in that turn: an idle system waits for
  * nothing. While calls are on their way, or while there is no connection, entries gather, and leave when one
- * comes back. A node that does not answer holds up its own slots and no others. Nothing is sent that has waited
- * too long: whoever made it has long been answered without it.
+ * comes back, or sooner if they fill a call. A node that does not answer holds up its own slots and no others.
+ * Nothing is sent that has waited too long: whoever made it has long been answered without it.
  */
 export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs }: BatcherOptions) {
   /** Those of all slots that ever had something to do. */
@@ -70,7 +70,9 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   }
 
   function schedule(lane: Lane): void {
-    if (lane.isScheduled || lane.inFlight >= MAX_IN_FLIGHT || lane.waiting.length === 0) return
+    const { waiting, inFlight } = lane
+    if (lane.isScheduled || waiting.length === 0) return
+    if (inFlight >= (waiting.length < maxBatch ? MAX_IN_FLIGHT : MAX_FULL_IN_FLIGHT)) return
     if (!canSend(lane)) return
     lane.isScheduled = true
     // Not `queueMicrotask`: Node makes an async resource for each call of it.
@@ -185,8 +187,13 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
 }
 
 const NOW = Promise.resolve()
-/** Two: while one is decided, the next is already there. */
+/** Two: while one is decided, the next is already there. More would be smaller. */
 const MAX_IN_FLIGHT = 2
+/**
+ * A full call has nothing to gather for. Calls that were sent together are answered together, and with two of them
+ * this process and the server would take turns, each waiting for the other.
+ */
+const MAX_FULL_IN_FLIGHT = 4
 /** After so many times without the script, a call brings it itself: somebody keeps flushing. */
 const MAX_ATTEMPTS = 3
 
