@@ -15,8 +15,8 @@ import {
   takeResult,
   type WholeTakeResult,
 } from '@tidegate/core'
-import type { createBatcher } from './batcher.js'
-import type { RedisLimit } from './call.js'
+import type { createBatcher, Decided } from './batcher.js'
+import type { Entry, RedisLimit } from './call.js'
 import type { RedisConnection } from './connection.js'
 import { redisKey } from './keys.js'
 
@@ -67,9 +67,15 @@ export function createBareStore({
   }
 
   /** One limit by itself. */
-  async function decide(kind: 'take' | 'peek' | 'look', request: TakeRequest): Promise<Decision> {
-    const { decisions } = await batcher.run({ kind, limits: [limitOf(request)] })
-    return decisions[0]!
+  function decide(kind: 'take' | 'peek' | 'look', request: TakeRequest): Promise<Decision> {
+    return new Promise((resolve, reject) => {
+      const entry = { kind, limits: [limitOf(request)] } as const
+      batcher.run(entry, ({ decisions }) => resolve(decisions[0]!), reject)
+    })
+  }
+
+  function run(entry: Entry): Promise<Decided> {
+    return new Promise((resolve, reject) => batcher.run(entry, resolve, reject))
   }
 
   /**
@@ -107,7 +113,7 @@ export function createBareStore({
           decisions.every(({ allowed }) => allowed),
         )
       if (slots.size === 1) {
-        return resultOf((await batcher.run({ kind: 'take', limits: redisLimits })).decisions)
+        return resultOf((await run({ kind: 'take', limits: redisLimits })).decisions)
       }
       const looks = await Promise.all(limits.map((limit) => decide('look', limit)))
       if (!looks.every(({ allowed }) => allowed)) return resultOf(looks)
@@ -122,7 +128,7 @@ export function createBareStore({
       const { policy, key, timeMs, cost } = request
       const limit = { policy, redisKey: redisKey(prefix, policy.name, key), cost }
       const decidedAt = Math.round(timeMs * 1000)
-      return (await batcher.run({ kind: 'refund', limits: [limit], decidedAt })).given
+      return (await run({ kind: 'refund', limits: [limit], decidedAt })).given
     },
 
     async reset({ policy, key }) {
@@ -131,7 +137,7 @@ export function createBareStore({
       assertOpen()
       // With the checks, not past them: those made before it are decided before it.
       const limit = { policy, redisKey: redisKey(prefix, policy.name, key), cost: 1 }
-      await batcher.run({ kind: 'reset', limits: [limit] })
+      await run({ kind: 'reset', limits: [limit] })
     },
 
     async close() {

@@ -3,7 +3,7 @@ import { type Call, decode, type Entry, type EntryReply, encode } from './call.j
 import type { RedisConnection } from './connection.js'
 import type { Script } from './script.js'
 
-type Decided = Extract<EntryReply, { decisions: unknown }>
+export type Decided = Extract<EntryReply, { decisions: unknown }>
 
 interface Waiting {
   entry: Entry
@@ -174,14 +174,12 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       if (wasReady) waitMs = ms
     },
 
-    /** Decides an entry whose limits are all in one slot. */
-    run(entry: Entry): Promise<Decided> {
-      return new Promise((resolve, reject) => {
-        const lane = laneOf(slotOf(entry.limits[0]!.redisKey))
-        lane.waiting.push({ entry, sinceMs: performance.now(), resolve, reject })
-        schedule(lane)
-        if (!lane.isScheduled) watch()
-      })
+    /** Decides an entry whose limits are all in one slot. No promise: whoever asks has one. */
+    run(entry: Entry, resolve: (reply: Decided) => void, reject: (error: unknown) => void): void {
+      const lane = laneOf(slotOf(entry.limits[0]!.redisKey))
+      lane.waiting.push({ entry, sinceMs: performance.now(), resolve, reject })
+      schedule(lane)
+      if (!lane.isScheduled) watch()
     },
   }
 }
