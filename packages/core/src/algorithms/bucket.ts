@@ -1,6 +1,6 @@
 import type { LeakyBucketPolicy, TokenBucketPolicy } from '../policy.js'
 import type { mulDivFloor } from './exact.js'
-import { ROW, type Rows } from './rows.js'
+import { LAYOUT, type Rows } from './rows.js'
 
 /*
  * What the two buckets share. A rate is n units per d microseconds, so a level counts one unit as d and
@@ -14,9 +14,11 @@ export interface BucketState {
   time: number
 }
 
-export const LEVEL = 0
-export const UNIT = 1
-export const TIME = 2
+/** Where they are in a row. */
+export const FIELDS = { LEVEL: 0, UNIT: 1, TIME: 2 } as const
+
+const { LEVEL, UNIT, TIME } = FIELDS
+const { ROW } = LAYOUT
 
 type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy
 

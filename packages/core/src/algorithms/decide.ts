@@ -2,7 +2,7 @@ import type { Decision } from '../decision.js'
 import type { Policy } from '../policy.js'
 import type { Mode } from './algorithm.js'
 import { algorithmOf } from './all.js'
-import { EXPIRES_AT, makeRows, type Rows } from './rows.js'
+import { LAYOUT, makeRows, type Rows } from './rows.js'
 
 /*
  * The algorithms as pure functions of (policy, state, now, cost), for tests, simulations and whoever wants
@@ -54,9 +54,9 @@ function onOwnRow<T extends object>(
   const rows = makeRows(1)
   if (known !== undefined) {
     algorithm.save(known.state, rows, 0)
-    rows.numbers[EXPIRES_AT] = known.expiresAt
+    rows.numbers[LAYOUT.EXPIRES_AT] = known.expiresAt
   }
   const result = step(rows)
-  const expiresAt = rows.numbers[EXPIRES_AT]!
+  const expiresAt = rows.numbers[LAYOUT.EXPIRES_AT]!
   return { ...result, state: expiresAt > 0 ? { state: algorithm.load(rows, 0), expiresAt } : undefined }
 }

@@ -1,7 +1,7 @@
 import { type Decision, decision } from '../decision.js'
 import type { FixedWindowPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
-import { EXPIRES_AT, ROW } from './rows.js'
+import { LAYOUT } from './rows.js'
 
 /** A count, and the window it was counted in: `[start, start + length)`. All zeros: untouched. */
 export interface FixedWindowState {
@@ -13,6 +13,7 @@ export interface FixedWindowState {
 const START = 0
 const LENGTH = 1
 const COUNT = 2
+const { ROW, EXPIRES_AT } = LAYOUT
 
 export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState> = {
   decide(policy, { numbers }, row, now, cost, mode): Decision {

@@ -4,16 +4,17 @@ import { type Algorithm, asOf } from './algorithm.js'
 import {
   type BucketState,
   convert,
-  LEVEL,
+  FIELDS,
   loadBucket,
   saveBucket,
   stillCounts,
-  TIME,
   timeToFlow,
-  UNIT,
 } from './bucket.js'
 import { mulDivCeil } from './exact.js'
-import { EXPIRES_AT, ROW } from './rows.js'
+import { LAYOUT } from './rows.js'
+
+const { LEVEL, UNIT, TIME } = FIELDS
+const { ROW, EXPIRES_AT } = LAYOUT
 
 /** The level is what is in it: it falls with time and rises with every request. */
 export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {

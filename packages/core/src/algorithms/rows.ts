@@ -8,10 +8,14 @@ export interface Rows {
   readonly objects: (object | undefined)[]
 }
 
-/** The first three are the algorithm's own. The last: when the state will mean the same as an untouched one. */
-export const EXPIRES_AT = 3
-
-export const ROW = 4
+/**
+ * A row has so many numbers. The first three are the algorithm's own; then: when the state will mean the same as an
+ * untouched one.
+ *
+ * Each file makes constants of its own of these: an imported one is read from its module whenever it is used, a
+ * file's own is compiled in, and a check uses a dozen.
+ */
+export const LAYOUT = { ROW: 4, EXPIRES_AT: 3 } as const
 
 /**
  * Rows of zeros. Their numbers are an ordinary array that the engine knows to hold doubles, side by side as
@@ -19,5 +23,5 @@ export const ROW = 4
  * all garbage there is, at once.
  */
 export function makeRows(count: number): Rows {
-  return { numbers: Array.from(new Float64Array(count * ROW)), objects: [] }
+  return { numbers: Array.from(new Float64Array(count * LAYOUT.ROW)), objects: [] }
 }

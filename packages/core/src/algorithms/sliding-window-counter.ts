@@ -3,7 +3,7 @@ import type { SlidingWindowCounterPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
 import { mulDivCeil, mulDivFloor } from './exact.js'
 import { windowStart } from './fixed-window.js'
-import { EXPIRES_AT, ROW } from './rows.js'
+import { LAYOUT } from './rows.js'
 
 /** The count of the window `[start, start + length)`, and of the one before it. All zeros: untouched. */
 export interface SlidingWindowCounterState {
@@ -17,6 +17,7 @@ export interface SlidingWindowCounterState {
 const LENGTH = 0
 const PREV = 1
 const CURR = 2
+const { ROW, EXPIRES_AT } = LAYOUT
 
 export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy, SlidingWindowCounterState> =
   {

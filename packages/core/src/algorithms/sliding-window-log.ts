@@ -1,7 +1,9 @@
 import { type Decision, decision } from '../decision.js'
 import type { SlidingWindowLogPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
-import { EXPIRES_AT, ROW, type Rows } from './rows.js'
+import { LAYOUT, type Rows } from './rows.js'
+
+const { ROW, EXPIRES_AT } = LAYOUT
 
 /**
  * The time of each unit, as runs of units of one moment. Run i is the pair `runs[2i]`, its time, and

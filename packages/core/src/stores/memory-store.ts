@@ -1,6 +1,6 @@
 import type { Algorithm, Mode } from '../algorithms/algorithm.js'
 import { algorithmOf } from '../algorithms/all.js'
-import { EXPIRES_AT, ROW } from '../algorithms/rows.js'
+import { LAYOUT } from '../algorithms/rows.js'
 import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
@@ -10,6 +10,8 @@ import { KeyMap } from './key-map.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
 import { blockUntil, type Chunk, clear, NOBODY, rowOf, Slots } from './slots.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from './store.js'
+
+const { ROW, EXPIRES_AT } = LAYOUT
 
 export interface MemoryStoreOptions {
   /** Where the time comes from. Default: the machine's clock. */

@@ -1,4 +1,6 @@
-import { makeRows, ROW, type Rows } from '../algorithms/rows.js'
+import { LAYOUT, makeRows, type Rows } from '../algorithms/rows.js'
+
+const { ROW } = LAYOUT
 
 /**
  * Rows for keys. A row's place, its slot, is a number above 0.
