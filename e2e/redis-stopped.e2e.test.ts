@@ -10,7 +10,10 @@ import { pause } from './src/until.js'
 import { nowMs } from './src/wall-clock.js'
 
 const STOPPED_MS = 5000
-/** Two calls may be on their way; what was made until then can be in them. After its deadline nothing is written. */
+/**
+ * Two calls may be on their way; what was made until then can be in them. After its deadline nothing is written, and
+ * until then not enough comes to fill a third.
+ */
 const ON_THE_WIRE_MS = 50
 
 let redis: RedisServer

@@ -8,6 +8,8 @@ export type Decided = Extract<EntryReply, { decisions: unknown }>
 interface Waiting {
   entry: Entry
   sinceMs: number
+  /** How long it may wait. */
+  waitMs: number
   resolve: (reply: Decided) => void
   reject: (error: unknown) => void
 }
@@ -16,6 +18,8 @@ interface Waiting {
 interface Lane {
   slot: number
   waiting: Waiting[]
+  /** Of all that waits. */
+  limits: number
   inFlight: number
   isScheduled: boolean
   /** The call that brings a script to a server that does not have it, and which. */
@@ -42,6 +46,7 @@ export interface BatcherOptions {
  * Nothing is sent that has waited too long: whoever made it has long been answered without it.
  */
 export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs }: BatcherOptions) {
+  const maxFullInFlight = Math.max(2 * MAX_IN_FLIGHT, MAX_LIMITS_IN_FLIGHT / maxBatch)
   /** Those of all slots that ever had something to do. */
   const lanes = new Map<number, Lane>()
   /** How long those wait who call, and how long an entry does: until there is a connection, for that. */
@@ -63,17 +68,19 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   function laneOf(slot: number): Lane {
     let lane = lanes.get(slot)
     if (lane === undefined) {
-      lane = { slot, waiting: [], inFlight: 0, isScheduled: false, loading: undefined }
+      lane = { slot, waiting: [], limits: 0, inFlight: 0, isScheduled: false, loading: undefined }
       lanes.set(slot, lane)
     }
     return lane
   }
 
+  /** A full call has nothing to gather for. */
+  function mayLeave({ limits, inFlight }: Lane): boolean {
+    return limits > 0 && inFlight < (limits < maxBatch ? MAX_IN_FLIGHT : maxFullInFlight)
+  }
+
   function schedule(lane: Lane): void {
-    const { waiting, inFlight } = lane
-    if (lane.isScheduled || waiting.length === 0) return
-    if (inFlight >= (waiting.length < maxBatch ? MAX_IN_FLIGHT : MAX_FULL_IN_FLIGHT)) return
-    if (!canSend(lane)) return
+    if (lane.isScheduled || !mayLeave(lane) || !canSend(lane)) return
     lane.isScheduled = true
     // Not `queueMicrotask`: Node makes an async resource for each call of it.
     void NOW.then(() => flush(lane))
@@ -85,34 +92,32 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       watch()
       return
     }
-    const all = lane.waiting
-    lane.waiting = []
-    if (all.length === 1) void send(lane, all)
-    else for (const batch of batches(all, maxBatch)) void send(lane, batch)
+    dropOld(lane)
+    while (mayLeave(lane)) void send(lane, takeFirst(lane, fitting(lane.waiting, maxBatch)))
+    if (lane.limits > 0) watch()
   }
 
   /** Looks after what waits, from time to time. Where this process was busy, what has arrived is read first. */
   function watch(): void {
     if (isWatching) return
     isWatching = true
-    setTimeout(() => setImmediate(dropOld), waitMs)
+    setTimeout(() => setImmediate(lookAfter), waitMs)
   }
 
-  function dropOld(): void {
+  function lookAfter(): void {
     isWatching = false
-    const before = performance.now() - waitMs
     for (const lane of lanes.values()) {
-      const young = lane.waiting.findIndex(({ sinceMs }) => sinceMs > before)
-      const old = lane.waiting.splice(0, young < 0 ? lane.waiting.length : young)
-      if (old.length > 0) {
-        const failed = storeFailed(
-          new Error(`nothing could be sent for ${waitMs} ms`),
-          connection.whyLost?.(),
-        )
-        for (const one of old) one.reject(failed)
-      }
-      if (lane.waiting.length > 0) watch()
-      else schedule(lane)
+      dropOld(lane)
+      if (lane.limits > 0) watch()
+    }
+  }
+
+  function dropOld(lane: Lane): void {
+    const nowMs = performance.now()
+    const young = lane.waiting.findIndex((one) => nowMs - one.sinceMs < one.waitMs)
+    for (const one of takeFirst(lane, young < 0 ? lane.waiting.length : young)) {
+      const waited = new Error(`nothing could be sent for ${one.waitMs} ms`)
+      one.reject(storeFailed(waited, connection.whyLost?.()))
     }
   }
 
@@ -177,7 +182,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     /** Decides an entry whose limits are all in one slot. No promise: whoever asks has one. */
     run(entry: Entry, resolve: (reply: Decided) => void, reject: (error: unknown) => void): void {
       const lane = laneOf(slotOf(entry.limits[0]!.redisKey))
-      lane.waiting.push({ entry, sinceMs: performance.now(), resolve, reject })
+      lane.waiting.push({ entry, sinceMs: performance.now(), waitMs, resolve, reject })
+      lane.limits += entry.limits.length
       schedule(lane)
       if (!lane.isScheduled) watch()
     },
@@ -185,29 +191,34 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
 }
 
 const NOW = Promise.resolve()
-/** Two: while one is decided, the next is already there. More would be smaller. */
+/** Two: while one is decided, the next is already there. More calls would be smaller ones. */
 const MAX_IN_FLIGHT = 2
 /**
- * A full call has nothing to gather for. Calls that were sent together are answered together, and with two of them
- * this process and the server would take turns, each waiting for the other.
+ * Full calls: so many that they have this many limits in them, and at least twice as many as others. Calls that were
+ * sent together are answered together, and with two of them this process and the server would take turns, each
+ * waiting for the other.
  */
-const MAX_FULL_IN_FLIGHT = 4
+const MAX_LIMITS_IN_FLIGHT = 256
 /** After so many times without the script, a call brings it itself: somebody keeps flushing. */
 const MAX_ATTEMPTS = 3
 
-/** In calls of at most `maxBatch` limits; an entry with more has one to itself. */
-function batches(all: readonly Waiting[], maxBatch: number): Waiting[][] {
-  const result: Waiting[][] = []
-  let limits = maxBatch
-  for (const one of all) {
-    limits += one.entry.limits.length
-    if (limits > maxBatch) {
-      result.push([])
-      limits = one.entry.limits.length
-    }
-    result.at(-1)!.push(one)
+/** How many of the first fit into a call of at most `maxBatch` limits; one with more has a call to itself. */
+function fitting(waiting: readonly Waiting[], maxBatch: number): number {
+  let count = 0
+  let limits = 0
+  while (count < waiting.length) {
+    limits += waiting[count]!.entry.limits.length
+    if (limits > maxBatch && count > 0) break
+    count++
   }
-  return result
+  return count
+}
+
+function takeFirst(lane: Lane, count: number): Waiting[] {
+  if (count === 0) return []
+  const taken = lane.waiting.splice(0, count)
+  for (const { entry } of taken) lane.limits -= entry.limits.length
+  return taken
 }
 
 function lacksScript(error: unknown): boolean {

@@ -1,19 +1,23 @@
-import { type Decision, fixedWindow } from '@tidegate/core'
+import { fixedWindow } from '@tidegate/core'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { until } from '../test/redis-server.js'
 import { type SlowAnswers, slowAnswers } from '../test/slow-answers.js'
 import { useRedis } from '../test/use-redis.js'
 import { RedisStore } from './redis-store.js'
 
-const MAX_BATCH = 8
+const MAX_BATCH = 64
 const LIMIT = 1000
+const [policy, second, third] = ['first', 'second', 'third'].map((name) =>
+  fixedWindow({ limit: LIMIT, window: '366d', name }),
+) as [Policy, Policy, Policy]
+type Policy = ReturnType<typeof fixedWindow>
 
 const on = useRedis()
 let between: SlowAnswers
 let store: RedisStore
 let key: string
-let made: Promise<Decision>[]
-const policy = fixedWindow({ limit: LIMIT, window: '366d' })
+/** What is left after each check that was made, or why it was not decided. */
+let made: Promise<unknown>[]
 
 beforeEach(async (test) => {
   between = await slowAnswers(on.server.port)
@@ -22,33 +26,45 @@ beforeEach(async (test) => {
   key = test.task.id
   made = []
   // Connected, and the server has the script.
-  await check()
+  check()
+  await Promise.all(made)
 })
 afterEach(async () => {
   await store.close()
   await between.stop()
 })
 
-function check(): Promise<Decision> {
-  const decision = store.check({ policy, key, cost: 1 })
-  made.push(decision)
-  return decision
+function check(): void {
+  made.push(store.check({ policy, key, cost: 1 }).then(({ remaining }) => remaining, messageOf))
 }
 
-/** So many checks make so many calls, and no more in the while after. */
-async function expectCalls(count: number, calls: number): Promise<void> {
+/** Three limits. */
+function take(): void {
+  const requests = [policy, second, third].map((one) => ({ policy: one, key, cost: 1 }))
+  made.push(store.take(requests).then(({ decisions }) => decisions[0]?.remaining, messageOf))
+}
+
+function messageOf(error: Error): string {
+  return error.message
+}
+
+/** So often this makes so many calls, and no more in the while after. */
+async function expectCalls(count: number, calls: number, ask = check): Promise<void> {
   const before = between.calls()
-  for (let i = 0; i < count; i++) void check()
+  for (let i = 0; i < count; i++) ask()
   await until(`${calls} calls`, async () => between.calls() - before >= calls)
-  await new Promise((resolve) => setTimeout(resolve, 25))
+  await pause(25)
   expect(between.calls() - before).toBe(calls)
 }
 
 /** All that were made are answered, in order: each sees the ones before it. */
 async function expectAll(): Promise<void> {
   between.release()
-  const remaining = (await Promise.all(made)).map((decision) => decision.remaining)
-  expect(remaining).toStrictEqual(made.map((_, i) => LIMIT - 1 - i))
+  expect(await Promise.all(made)).toStrictEqual(made.map((_, i) => LIMIT - 1 - i))
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 it('what is made in one turn travels in as few calls as it fits in', async () => {
@@ -64,8 +80,18 @@ it('with two calls on their way checks gather until they fill one, and with four
   await expectCalls(1, 1)
   await expectCalls(MAX_BATCH - 1, 0)
   await expectCalls(1, 1)
-  await expectCalls(MAX_BATCH, 1)
+  // What is left over does not fill one.
+  await expectCalls(MAX_BATCH + 1, 1)
   await expectCalls(3 * MAX_BATCH, 0)
+  await expectAll()
+})
+
+it('a call is full when its limits are as many, in however few takes', async () => {
+  between.hold()
+  await expectCalls(1, 1)
+  await expectCalls(1, 1)
+  await expectCalls(21, 0, take)
+  await expectCalls(1, 1, take)
   await expectAll()
 })
 
@@ -75,8 +101,27 @@ it('what has gathered leaves together when a call comes back', async () => {
   await expectCalls(1, 1)
   await expectCalls(MAX_BATCH - 1, 0)
   const before = between.calls()
-  between.release()
-  await until('what has gathered to be sent', async () => between.calls() > before)
   await expectAll()
   expect(between.calls() - before).toBe(1)
+})
+
+it('what has waited too long is not sent, not even to fill a call', async () => {
+  const WAIT_MS = 300
+  store.expectDeadline(WAIT_MS)
+  between.hold()
+  await expectCalls(1, 1)
+  await expectCalls(1, 1)
+  const before = between.calls()
+  // Looked after when it is this one's time, and then only when it is again.
+  check()
+  await pause(WAIT_MS / 2)
+  for (let i = 0; i < MAX_BATCH - 2; i++) check()
+  await pause(WAIT_MS + 50)
+  check()
+  check()
+  await pause(25)
+  expect(between.calls() - before).toBe(0)
+  between.release()
+  const late = 'Redis could not answer: nothing could be sent for 300 ms.'
+  expect(await Promise.all(made)).toStrictEqual([999, 998, 997, ...Array(MAX_BATCH - 1).fill(late), 996, 995])
 })

@@ -15,9 +15,9 @@ export interface BucketState {
 }
 
 /** Where they are in a row. */
-export const FIELDS = { LEVEL: 0, UNIT: 1, TIME: 2 } as const
+export const PLACES = { LEVEL: 0, UNIT: 1, TIME: 2 } as const
 
-const { LEVEL, UNIT, TIME } = FIELDS
+const { LEVEL, UNIT, TIME } = PLACES
 const { ROW } = LAYOUT
 
 type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy

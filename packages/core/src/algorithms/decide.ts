@@ -53,8 +53,8 @@ function onOwnRow<T extends object>(
   const algorithm = algorithmOf(policy)
   const rows = makeRows(1)
   if (known !== undefined) {
-    algorithm.save(known.state, rows, 0)
     rows.numbers[LAYOUT.EXPIRES_AT] = known.expiresAt
+    algorithm.save(known.state, rows, 0)
   }
   const result = step(rows)
   const expiresAt = rows.numbers[LAYOUT.EXPIRES_AT]!

@@ -4,8 +4,8 @@ import { type Algorithm, asOf } from './algorithm.js'
 import {
   type BucketState,
   convert,
-  FIELDS,
   loadBucket,
+  PLACES,
   saveBucket,
   stillCounts,
   timeToFlow,
@@ -13,7 +13,7 @@ import {
 import { mulDivCeil } from './exact.js'
 import { LAYOUT } from './rows.js'
 
-const { LEVEL, UNIT, TIME } = FIELDS
+const { LEVEL, UNIT, TIME } = PLACES
 const { ROW, EXPIRES_AT } = LAYOUT
 
 /** The level is what is in it: it falls with time and rises with every request. */

@@ -1,6 +1,6 @@
 /**
  * Where states are kept in memory: row r has `ROW` numbers from `numbers[r * ROW]` on, and one object for
- * what does not fit into numbers. With four numbers, two rows are one line of the processor's cache.
+ * what does not fit into numbers. With four numbers it is half a line of the processor's cache.
  */
 export interface Rows {
   readonly numbers: number[]
@@ -9,8 +9,8 @@ export interface Rows {
 }
 
 /**
- * A row has so many numbers. The first three are the algorithm's own; then: when the state will mean the same as an
- * untouched one.
+ * `ROW`: how many numbers a row has. The first three are the algorithm's own; the one at `EXPIRES_AT` says when the
+ * state will mean the same as an untouched one.
  *
  * Each file makes constants of its own of these: an imported one is read from its module whenever it is used, a
  * file's own is compiled in, and a check uses a dozen.

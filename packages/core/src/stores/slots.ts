@@ -62,7 +62,7 @@ export class Slots {
 
   #grow(): void {
     this.#chunks.push({
-      numbers: zeros(),
+      numbers: zeros(CHUNK * ROW),
       objects: [],
       blockedUntil: [],
       owners: new Int32Array(CHUNK).fill(NOBODY),
@@ -88,22 +88,22 @@ export function clear(chunk: Chunk, row: number): void {
 }
 
 export function blockUntil(chunk: Chunk, row: number, time: number): void {
-  if (chunk.blockedUntil.length === 0) chunk.blockedUntil = zeros().slice(0, CHUNK)
+  if (chunk.blockedUntil.length === 0) chunk.blockedUntil = zeros(CHUNK)
   chunk.blockedUntil[row] = time
 }
 
 export const NOBODY = -1
 
-/** A chunk's numbers are larger than what V8's scavenger copies (128 kB): growing makes no work for it. */
+/** With their header, a chunk's numbers are larger than what V8's scavenger copies (128 kB): growing makes no work for it. */
 const CHUNK_BITS = 12
 const CHUNK = 1 << CHUNK_BITS
 
 /** To copy zeros is far faster than to make them. */
 let untouched: number[] | undefined
 
-function zeros(): number[] {
+function zeros(count: number): number[] {
   untouched ??= makeRows(CHUNK).numbers
-  return untouched.slice()
+  return untouched.slice(0, count)
 }
 
 export function rowOf(slot: number): number {
