@@ -6,7 +6,7 @@ import type { AlgorithmName } from '@tidegate/core'
  */
 
 /** In the memory of a process: beyond the key's text, and a short text itself. */
-export const PROCESS_KEY_BYTES = 77.1
+export const PROCESS_KEY_BYTES = 61.2
 export const PROCESS_TEXT_BYTES = 32.3
 /** In Redis: one bucket's key beyond its text, and one unit of a full log. */
 export const REDIS_KEY_BYTES = 135.8
