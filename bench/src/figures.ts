@@ -45,8 +45,8 @@ export function overRounds(rounds: readonly Figures[]): Figures {
   return Object.fromEntries(
     names.map((name) => {
       const values = rounds.map((round) => round[name] ?? Number.NaN)
-      // Of a server's longest hold the longest, of failures the most: "never" is said of all rounds.
-      const isWorst = name === 'longestMs' || name === 'failures'
+      // Of the longest pauses the longest, of failures the most: "never" is said of all rounds.
+      const isWorst = name.endsWith('Ms') || name === 'failures'
       return [name, isWorst ? Math.max(...values) : median(values)]
     }),
   )

@@ -15,8 +15,8 @@ import {
   takeResult,
   type WholeTakeResult,
 } from '@tidegate/core'
-import type { createBatcher, Decided } from './batcher.js'
-import type { Entry, RedisLimit } from './call.js'
+import type { createBatcher } from './batcher.js'
+import type { Decided, Entry, RedisLimit } from './call.js'
 import type { RedisConnection } from './connection.js'
 import { redisKey } from './keys.js'
 

@@ -1,9 +1,7 @@
 import { TidegateError } from '@tidegate/core'
-import { type Call, decode, type Entry, type EntryReply, encode } from './call.js'
+import { type Call, type Decided, decode, type Entry, type EntryReply, encode } from './call.js'
 import type { RedisConnection } from './connection.js'
 import type { Script } from './script.js'
-
-export type Decided = Extract<EntryReply, { decisions: unknown }>
 
 interface Waiting {
   entry: Entry
@@ -18,7 +16,7 @@ interface Waiting {
 interface Lane {
   slot: number
   waiting: Waiting[]
-  /** Of all that waits. */
+  /** How many limits all that waits has. */
   limits: number
   inFlight: number
   isScheduled: boolean

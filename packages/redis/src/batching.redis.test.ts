@@ -7,10 +7,11 @@ import { RedisStore } from './redis-store.js'
 
 const MAX_BATCH = 64
 const LIMIT = 1000
-const [policy, second, third] = ['first', 'second', 'third'].map((name) =>
-  fixedWindow({ limit: LIMIT, window: '366d', name }),
-) as [Policy, Policy, Policy]
-type Policy = ReturnType<typeof fixedWindow>
+const [policy, second, third] = [named('first'), named('second'), named('third')]
+
+function named(name: string) {
+  return fixedWindow({ limit: LIMIT, window: '366d', name })
+}
 
 const on = useRedis()
 let between: SlowAnswers
@@ -57,6 +58,13 @@ async function expectCalls(count: number, calls: number, ask = check): Promise<v
   expect(between.calls() - before).toBe(calls)
 }
 
+/** Each with one check in it, and neither answered. */
+async function twoOnTheirWay(): Promise<void> {
+  between.hold()
+  await expectCalls(1, 1)
+  await expectCalls(1, 1)
+}
+
 /** All that were made are answered, in order: each sees the ones before it. */
 async function expectAll(): Promise<void> {
   between.release()
@@ -75,9 +83,7 @@ it('what is made in one turn travels in as few calls as it fits in', async () =>
 })
 
 it('with two calls on their way checks gather until they fill one, and with four nothing more is sent', async () => {
-  between.hold()
-  await expectCalls(1, 1)
-  await expectCalls(1, 1)
+  await twoOnTheirWay()
   await expectCalls(MAX_BATCH - 1, 0)
   await expectCalls(1, 1)
   // What is left over does not fill one.
@@ -87,18 +93,14 @@ it('with two calls on their way checks gather until they fill one, and with four
 })
 
 it('a call is full when its limits are as many, in however few takes', async () => {
-  between.hold()
-  await expectCalls(1, 1)
-  await expectCalls(1, 1)
+  await twoOnTheirWay()
   await expectCalls(21, 0, take)
   await expectCalls(1, 1, take)
   await expectAll()
 })
 
 it('what has gathered leaves together when a call comes back', async () => {
-  between.hold()
-  await expectCalls(1, 1)
-  await expectCalls(1, 1)
+  await twoOnTheirWay()
   await expectCalls(MAX_BATCH - 1, 0)
   const before = between.calls()
   await expectAll()
@@ -108,9 +110,7 @@ it('what has gathered leaves together when a call comes back', async () => {
 it('what has waited too long is not sent, not even to fill a call', async () => {
   const WAIT_MS = 300
   store.expectDeadline(WAIT_MS)
-  between.hold()
-  await expectCalls(1, 1)
-  await expectCalls(1, 1)
+  await twoOnTheirWay()
   const before = between.calls()
   // Looked after when it is this one's time, and then only when it is again.
   check()

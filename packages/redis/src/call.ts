@@ -19,8 +19,14 @@ export type Entry =
   /** Of a decision that was made then, in microseconds. */
   | { kind: 'refund'; limits: readonly [RedisLimit]; decidedAt: number }
 
-/** What the script found for one entry: a decision for each limit, or the units that a refund gave. */
-export type EntryReply = { decisions: Decision[]; given: number } | { failed: string }
+/** What the script found for one entry. */
+export type EntryReply = Decided | { failed: string }
+
+/** A decision for each limit, and the units that a refund gave. */
+export interface Decided {
+  decisions: Decision[]
+  given: number
+}
 
 const KINDS = { take: 0, peek: 1, together: 2, refund: 3, look: 4, reset: 5 }
 /** What one number of a call is put together of, and `main.lua` takes apart: 53 bits in all. */

@@ -123,6 +123,16 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
+  it('decides the same by a state that was kept for longer', () => {
+    holds(`kept-${algorithm}`, seeds, (seed) => {
+      walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision }) => {
+        if (before === undefined) return
+        const kept = { ...before, expiresAt: Number.MAX_SAFE_INTEGER }
+        expect(decide(policy, kept, now, cost).decision).toStrictEqual(decision)
+      })
+    })
+  })
+
   it('after a check and its immediate refund, the future is as if neither had come', () => {
     holds(`undo-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, {}, ({ policy, now, cost, before, decision, after }) => {
