@@ -1,15 +1,15 @@
 import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
 import type { Subject } from './core-contenders.js'
 import type { PauseScenario } from './core-scenarios.js'
-import { openCpuWait } from './cpu-wait.js'
+import { cpuWaitMs } from './cpu-wait.js'
 import type { Figures } from './figures.js'
 import { collectGarbage } from './garbage.js'
 import { makeKeys } from './keys.js'
 
 /**
- * The longest single check while a store grows, and while every check evicts a key. By the clock, since a
- * caller waits for all of it; and to know whom to blame, without waiting for a processor, and of that what
- * is left without the garbage collections that fell into it.
+ * The longest single check while a store grows, and while every check evicts a key: by the clock, since a caller waits
+ * for all of it; and to know whom to blame, without waiting for a processor, and of that what is left without the garbage
+ * collections that fell into it.
  */
 export async function measurePauses(
   make: (maxKeys: number) => Subject,
@@ -57,23 +57,22 @@ async function longestCheck(subject: Subject, keys: readonly string[]): Promise<
   const collections: PerformanceEntry[] = []
   const observer = new PerformanceObserver((list) => collections.push(...list.getEntries()))
   observer.observe({ entryTypes: ['gc'] })
-  const cpuWait = openCpuWait()
 
   const slow: { start: number; end: number; waitedMs: number }[] = []
   let fastMs = 0
   let allowed = 0
-  let waitedBefore = cpuWait()
+  let waitedBefore = cpuWaitMs()
   const began = performance.now()
   for (let i = 0; i < keys.length; i++) {
     // Too dear to ask around every check. A wait worth knowing is in a slow check, or between two checks.
-    if (i % 256 === 0) waitedBefore = cpuWait()
+    if (i % 256 === 0) waitedBefore = cpuWaitMs()
     const key = keys[i]!
     const start = performance.now()
     const answer = subject.check(key)
     const end = performance.now()
     if (end - start > SLOW_MS) {
-      const waited = cpuWait()
-      slow.push({ start, end, waitedMs: waited - waitedBefore })
+      const waited = cpuWaitMs()
+      slow.push({ start, end, waitedMs: Math.max(0, waited - waitedBefore) })
       waitedBefore = waited
     } else if (end - start > fastMs) {
       fastMs = end - start
