@@ -6,12 +6,18 @@ import { inOwnProcess } from './own-process.js'
 import { versionsOf } from './versions.js'
 
 const CHILD = new URL('./core-child.js', import.meta.url)
+/**
+ * Node starts four helper threads on every machine, for its compiler and its garbage collector. Where there are fewer
+ * processors than that, they take turns with the thread that is measured, for milliseconds at a time. With 0 there are
+ * as many as the machine has room for.
+ */
+const FLAGS = ['--v8-pool-size=0']
 
 /** The store in memory, against its peers and a bare Map. */
 export const core: Benchmark = {
   name: 'core',
   scenarios: SCENARIOS,
-  measure: (scenario, contender) => inOwnProcess(CHILD, [scenario, contender]),
+  measure: (scenario, contender) => inOwnProcess(CHILD, [scenario, contender], FLAGS),
   columns: (scenario, all) => columns(scenarioNamed(scenario), all),
   judge,
   versions: () => versionsOf('rate-limiter-flexible', 'express-rate-limit'),
