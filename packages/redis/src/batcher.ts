@@ -20,6 +20,10 @@ interface Lane {
   limits: number
   inFlight: number
   isScheduled: boolean
+  /** Whether the last call that was sent had company in it: more than one check. */
+  isBusy: boolean
+  /** Whether the last answer was here soon. */
+  isNear: boolean
   /** The call that brings a script to a server that does not have it, and which. */
   loading: { script: Script; call: Promise<unknown> } | undefined
 }
@@ -37,14 +41,14 @@ export interface BatcherOptions {
 }
 
 /**
- * Checks that come together travel together, slot by slot. While nothing is on its way an entry leaves at the
- * end of the turn in which it was made, with whatever else was made in that turn: an idle system waits for
- * nothing. While calls are on their way, or while there is no connection, entries gather, and leave when one
- * comes back, or sooner if they fill a call. A node that does not answer holds up its own slots and no others.
- * Nothing is sent that has waited too long: whoever made it has long been answered without it.
+ * Checks that come together travel together, slot by slot. While nothing is on its way an entry leaves with whatever
+ * else was made in the same breath: an idle system waits for nothing. While calls are on their way, or while there is
+ * no connection, entries gather, and leave when one comes back, or sooner if they fill a call. A node that does not
+ * answer holds up its own slots and no others. Nothing is sent that has waited too long: whoever made it has long been
+ * answered without it.
  */
 export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs }: BatcherOptions) {
-  const maxFullInFlight = Math.max(2 * MAX_IN_FLIGHT, MAX_LIMITS_IN_FLIGHT / maxBatch)
+  const maxFullInFlight = Math.max(2 * MAX_IN_FLIGHT_FAR, MAX_LIMITS_IN_FLIGHT / maxBatch)
   /** Those of all slots that ever had something to do. */
   const lanes = new Map<number, Lane>()
   /** How long those wait who call, and how long an entry does: until there is a connection, for that. */
@@ -66,22 +70,34 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   function laneOf(slot: number): Lane {
     let lane = lanes.get(slot)
     if (lane === undefined) {
-      lane = { slot, waiting: [], limits: 0, inFlight: 0, isScheduled: false, loading: undefined }
+      lane = {
+        slot,
+        waiting: [],
+        limits: 0,
+        inFlight: 0,
+        isScheduled: false,
+        isBusy: false,
+        isNear: false,
+        loading: undefined,
+      }
       lanes.set(slot, lane)
     }
     return lane
   }
 
   /** A full call has nothing to gather for. */
-  function mayLeave({ limits, inFlight }: Lane): boolean {
-    return limits > 0 && inFlight < (limits < maxBatch ? MAX_IN_FLIGHT : maxFullInFlight)
+  function mayLeave({ limits, inFlight, isNear }: Lane): boolean {
+    if (limits >= maxBatch) return inFlight < maxFullInFlight
+    return limits > 0 && inFlight < (isNear ? MAX_IN_FLIGHT_NEAR : MAX_IN_FLIGHT_FAR)
   }
 
   function schedule(lane: Lane): void {
     if (lane.isScheduled || !mayLeave(lane) || !canSend(lane)) return
     lane.isScheduled = true
-    // Not `queueMicrotask`: Node makes an async resource for each call of it.
-    void NOW.then(() => flush(lane))
+    // Where others came along the last time, all that comes in this turn of the event loop is waited for: a server reads
+    // each of its connections by itself. `NOW`, not `queueMicrotask`: Node makes an async resource for each call of that.
+    if (lane.isBusy) setImmediate(flush, lane)
+    else void NOW.then(() => flush(lane))
   }
 
   function flush(lane: Lane): void {
@@ -90,8 +106,9 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       watch()
       return
     }
-    dropOld(lane)
-    while (mayLeave(lane)) void send(lane, takeFirst(lane, fitting(lane.waiting, maxBatch)))
+    const nowMs = performance.now()
+    dropOld(lane, nowMs)
+    while (mayLeave(lane)) void send(lane, takeFirst(lane, fitting(lane.waiting, maxBatch)), nowMs)
     if (lane.limits > 0) watch()
   }
 
@@ -104,14 +121,14 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
 
   function lookAfter(): void {
     isWatching = false
+    const nowMs = performance.now()
     for (const lane of lanes.values()) {
-      dropOld(lane)
+      dropOld(lane, nowMs)
       if (lane.limits > 0) watch()
     }
   }
 
-  function dropOld(lane: Lane): void {
-    const nowMs = performance.now()
+  function dropOld(lane: Lane, nowMs: number): void {
     const young = lane.waiting.findIndex((one) => nowMs - one.sinceMs < one.waitMs)
     for (const one of takeFirst(lane, young < 0 ? lane.waiting.length : young)) {
       const waited = new Error(`nothing could be sent for ${one.waitMs} ms`)
@@ -119,8 +136,9 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     }
   }
 
-  async function send(lane: Lane, batch: readonly Waiting[]): Promise<void> {
+  async function send(lane: Lane, batch: readonly Waiting[], nowMs: number): Promise<void> {
     lane.inFlight++
+    lane.isBusy = batch.length > 1
     const entries = batch.map((one) => one.entry)
     try {
       const call = encode(entries, timeUs())
@@ -138,6 +156,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       for (const one of batch) one.reject(failed)
     } finally {
       lane.inFlight--
+      lane.isNear = performance.now() - nowMs < NEAR_MS
       schedule(lane)
     }
   }
@@ -189,8 +208,14 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
 }
 
 const NOW = Promise.resolve()
-/** Two: while one is decided, the next is already there. More calls would be smaller ones. */
-const MAX_IN_FLIGHT = 2
+/** An answer that takes no longer comes from a server nearby. */
+const NEAR_MS = 1
+/**
+ * Calls that are not full. Far away two: a check that finds one on its way need not wait until it is back. Nearby that
+ * is soon, and half as many calls of twice the size cost this process and the server less.
+ */
+const MAX_IN_FLIGHT_FAR = 2
+const MAX_IN_FLIGHT_NEAR = 1
 /**
  * Full calls: so many that they have this many limits in them, and at least twice as many as others. Calls that were
  * sent together are answered together, and with two of them this process and the server would take turns, each

@@ -29,6 +29,7 @@ beforeEach(async (test) => {
   // Connected, and the server has the script.
   check()
   await Promise.all(made)
+  await askFromFarAway()
 })
 afterEach(async () => {
   await store.close()
@@ -37,6 +38,11 @@ afterEach(async () => {
 
 function check(): void {
   made.push(store.check({ policy, key, cost: 1 }).then(({ remaining }) => remaining, messageOf))
+}
+
+/** In this turn of the event loop, and not together with the one before. */
+function checkByItself(): void {
+  setImmediate(check)
 }
 
 /** Three limits. */
@@ -56,6 +62,14 @@ async function expectCalls(count: number, calls: number, ask = check): Promise<v
   await until(`${calls} calls`, async () => between.calls() - before >= calls)
   await pause(25)
   expect(between.calls() - before).toBe(calls)
+}
+
+/** The answer takes its time. */
+async function askFromFarAway(): Promise<void> {
+  between.hold()
+  await expectCalls(1, 1)
+  between.release()
+  await Promise.all(made)
 }
 
 /** Each with one check in it, and neither answered. */
@@ -79,6 +93,33 @@ it('what is made in one turn travels in as few calls as it fits in', async () =>
   await expectCalls(1, 1)
   await expectCalls(MAX_BATCH, 1)
   await expectCalls(2 * MAX_BATCH + 1, 3)
+  await expectAll()
+})
+
+it('of what is made in one turn, but each by itself, the first does not wait for the others', async () => {
+  between.hold()
+  await expectCalls(5, 2, checkByItself)
+  await expectAll()
+})
+
+it('where the last call had several checks in it, the next has all that are made in its turn', async () => {
+  await expectCalls(2, 1)
+  between.hold()
+  await expectCalls(5, 1, checkByItself)
+  await expectAll()
+})
+
+it('where answers are here soon, checks gather while one call is on its way', async () => {
+  await until('an answer within a millisecond', async () => {
+    const sent = performance.now()
+    check()
+    await made.at(-1)
+    return performance.now() - sent < 1
+  })
+  between.hold()
+  await expectCalls(1, 1)
+  await expectCalls(MAX_BATCH - 1, 0)
+  await expectCalls(1, 1)
   await expectAll()
 })
 
@@ -123,5 +164,13 @@ it('what has waited too long is not sent, not even to fill a call', async () => 
   expect(between.calls() - before).toBe(0)
   between.release()
   const late = 'Redis could not answer: nothing could be sent for 300 ms.'
-  expect(await Promise.all(made)).toStrictEqual([999, 998, 997, ...Array(MAX_BATCH - 1).fill(late), 996, 995])
+  expect(await Promise.all(made)).toStrictEqual([
+    999,
+    998,
+    997,
+    996,
+    ...Array(MAX_BATCH - 1).fill(late),
+    995,
+    994,
+  ])
 })
