@@ -13,9 +13,11 @@ const ROUNDS = 10
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 
+/** No check may fail here, and on a machine that stands still for a second some would. */
+const PATIENT: RedisStoreOptions = { connectTimeoutMs: 20_000 }
 const STORES: [string, RedisStoreOptions][] = [
-  ['as users get the store', {}],
-  ['with every check asked', { rememberRefusalsMs: 0 }],
+  ['as users get the store, but for its patience', PATIENT],
+  ['with every check asked', { ...PATIENT, rememberRefusalsMs: 0 }],
 ]
 
 const processes: LoadProcess[] = []
@@ -62,8 +64,12 @@ async function round(
   throw new Error('three rounds in a row met the end of a window')
 }
 
-function sum(answers: readonly LoadAnswer[], field: 'allowed' | 'failed'): number {
-  return answers.reduce((total, answer) => total + answer[field], 0)
+/** How many were allowed, and why others failed. */
+function outcome(answers: readonly LoadAnswer[]): { allowed: number; failures: string[] } {
+  return {
+    allowed: answers.reduce((total, { allowed }) => total + allowed, 0),
+    failures: [...new Set(answers.flatMap(({ failures }) => failures))],
+  }
 }
 
 describe.each(STORES)('%s', (_, store) => {
@@ -77,7 +83,7 @@ describe.each(STORES)('%s', (_, store) => {
       const options = optionsOf(algorithm, DAY_MS, '1/1h')
       for (let i = 0; i < ROUNDS; i++) {
         const answers = await round(four, options, DAY_MS)
-        expect([i, sum(answers, 'allowed'), sum(answers, 'failed')]).toStrictEqual([i, LIMIT, 0])
+        expect({ i, ...outcome(answers) }).toStrictEqual({ i, allowed: LIMIT, failures: [] })
       }
     })
   })
@@ -93,7 +99,7 @@ describe.each(STORES)('%s', (_, store) => {
       const answers = await round(two, optionsOf(algorithm, MINUTE_MS, '1/1m'), MINUTE_MS)
       const [right, wrong] = answers as [LoadAnswer, LoadAnswer]
       expect(wrong.clockMs - right.clockMs).toBeGreaterThan(MINUTE_MS / 2)
-      expect([sum(answers, 'allowed'), sum(answers, 'failed')]).toStrictEqual([LIMIT, 0])
+      expect(outcome(answers)).toStrictEqual({ allowed: LIMIT, failures: [] })
       // And both were told the server's time.
       expect(Math.abs(wrong.lastMs - right.lastMs)).toBeLessThan(MINUTE_MS / 2)
     })

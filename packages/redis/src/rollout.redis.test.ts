@@ -176,7 +176,7 @@ describe('both at once', () => {
         old.load({ ...load, options: named(algorithm, before) }),
         next.load({ ...load, options: named(algorithm, after) }),
       ])
-      expect([ofOld.failed, ofNew.failed]).toStrictEqual([0, 0])
+      expect([...ofOld.failures, ...ofNew.failures]).toStrictEqual([])
       const dayOf = (ms: number) => Math.floor(ms / DAY_MS)
       if (dayOf(Math.min(ofOld.firstMs, ofNew.firstMs)) !== dayOf(Math.max(ofOld.lastMs, ofNew.lastMs)))
         continue

@@ -16,7 +16,7 @@ const tasks = {
   async load(policy, { key, attempts, inFlight }) {
     const answer = {
       allowed: 0,
-      failed: 0,
+      failures: [],
       firstMs: Number.POSITIVE_INFINITY,
       lastMs: 0,
       clockMs: Date.now(),
@@ -29,8 +29,8 @@ const tasks = {
           if (allowed) answer.allowed++
           answer.firstMs = Math.min(answer.firstMs, timeMs)
           answer.lastMs = Math.max(answer.lastMs, timeMs)
-        } catch {
-          answer.failed++
+        } catch (error) {
+          answer.failures.push(error.message)
         }
       }
     }

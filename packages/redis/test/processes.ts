@@ -11,7 +11,8 @@ export type PolicyOptions = Parameters<typeof definePolicy>[0]
 /** What a process found that checked one key so many times. */
 export interface LoadAnswer {
   allowed: number
-  failed: number
+  /** What each check that failed said. */
+  failures: string[]
   /** The store's time of the earliest and of the latest decision. */
   firstMs: number
   lastMs: number
