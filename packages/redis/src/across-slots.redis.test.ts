@@ -129,7 +129,10 @@ describe('several limits in different slots of a cluster', () => {
         if (name === 'evalsha') calls.push(args[2]!)
         if (name === 'evalsha' && calls.length === 3) othersUseUp ??= useUp(b).then(() => pause(FAR_MS))
         await othersUseUp
-        if (name === 'evalsha' && calls.length === 5) await (lost = lose(store))
+        if (name === 'evalsha' && calls.length === 5) {
+          lost = lose(store)
+          await lost
+        }
         return client.call(name, args)
       },
     }
