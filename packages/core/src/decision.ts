@@ -1,6 +1,3 @@
-import { usToMs } from './clock.js'
-import type { Policy } from './policy.js'
-
 /**
  * The answer to a check. Times are milliseconds with up to three decimals: whole microseconds ÷ 1,000.
  *
@@ -35,29 +32,4 @@ export interface Decision {
   readonly policy: string
   /** Absent in normal life; else how it was answered without the store, which failed or had too much to do. */
   readonly degraded?: 'open' | 'closed' | 'local'
-}
-
-/** A decision from what an algorithm found, whose times are microseconds. */
-export function decision(policy: Policy, now: number, cost: number, found: Findings): Decision {
-  return {
-    allowed: found.allowed,
-    limit: policy.limit,
-    cost,
-    remaining: found.remaining,
-    // Two of the three are nearly always 0, and a division costs more than to see that.
-    retryAfterMs: found.retryAfter === 0 ? 0 : usToMs(found.retryAfter),
-    resetAfterMs: usToMs(found.resetAfter),
-    delayMs: found.delay === 0 ? 0 : usToMs(found.delay),
-    timeMs: usToMs(now),
-    policy: policy.name,
-  }
-}
-
-/** The fields of the same names, in microseconds. */
-interface Findings {
-  allowed: boolean
-  remaining: number
-  retryAfter: number
-  resetAfter: number
-  delay: number
 }

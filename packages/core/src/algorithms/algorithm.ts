@@ -17,6 +17,9 @@ import type { Rows } from './rows.js'
  *   4. the new state  written only if something was taken, or moved from another clock
  *   5. the waits      until this cost fits, until the whole limit is there again
  *
+ * Its numbers stay in it from the first line to the answer, which each algorithm writes out: what is handed to a function
+ * that the engine has no room to compile in, and what it returns, becomes an object on the heap, number by number.
+ *
  * A state carries what it was counted in (a window's length, a level's unit), so that a policy with other
  * numbers can read it. It goes over to the new numbers when it is next charged; until then a window of
  * another length keeps running, and the waits say so. A store lets go of a state when the numbers that wrote

@@ -1,4 +1,5 @@
-import { type Decision, decision } from '../decision.js'
+import { usToMs } from '../clock.js'
+import type { Decision } from '../decision.js'
 import type { FixedWindowPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
 import { LAYOUT } from './rows.js'
@@ -54,9 +55,18 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
       numbers[state + EXPIRES_AT] = end
     }
 
-    const remaining = charged ? room - cost : room
     const resetAfter = count === 0 ? 0 : end - now
-    return decision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay: 0 })
+    return {
+      allowed,
+      limit: policy.limit,
+      cost,
+      remaining: charged ? room - cost : room,
+      retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+      resetAfterMs: usToMs(resetAfter),
+      delayMs: 0,
+      timeMs: usToMs(now),
+      policy: policy.name,
+    }
   },
 
   refund(policy, { numbers }, row, now, decidedAt, cost) {

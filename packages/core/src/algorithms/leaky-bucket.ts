@@ -1,4 +1,5 @@
-import { type Decision, decision } from '../decision.js'
+import { usToMs } from '../clock.js'
+import type { Decision } from '../decision.js'
 import type { LeakyBucketPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
 import {
@@ -19,14 +20,17 @@ const { ROW, EXPIRES_AT } = LAYOUT
 /** The level is what is in it: it falls with time and rises with every request. */
 export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
   decide(policy, { numbers }, row, now, cost, mode): Decision {
-    const { d, full } = policy
+    const { n, d, full } = policy
     const state = row * ROW
     const time = numbers[state + TIME]!
 
     const at = asOf(time, now, policy.spanUs)
     const moved = time > at
 
-    let level = levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, moved ? 0 : at - time)
+    const unit = numbers[state + UNIT]!
+    let level = numbers[state + LEVEL]!
+    if (unit !== d && unit !== 0) level = convert(policy, level, unit, mulDivCeil)
+    level = Math.max(0, Math.min(full, level) - (moved ? 0 : at - time) * n)
 
     const room = Math.floor((full - level) / d)
     const allowed = cost <= room
@@ -43,18 +47,28 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
       numbers[state + EXPIRES_AT] = drained
     }
 
-    const remaining = charged ? room - cost : room
     const resetAfter = level === 0 ? 0 : drained - now
-    return decision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay })
+    return {
+      allowed,
+      limit: policy.limit,
+      cost,
+      remaining: charged ? room - cost : room,
+      retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+      resetAfterMs: usToMs(resetAfter),
+      delayMs: delay === 0 ? 0 : usToMs(delay),
+      timeMs: usToMs(now),
+      policy: policy.name,
+    }
   },
 
   refund(policy, { numbers }, row, now, decidedAt, cost) {
-    const { d } = policy
+    const { n, d, full } = policy
     const state = row * ROW
     const time = numbers[state + TIME]!
     const at = asOf(time, now, policy.spanUs)
     if (!stillCounts(policy, decidedAt, at)) return 0
-    const before = levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, Math.max(0, at - time))
+    const stored = convert(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, mulDivCeil)
+    const before = Math.max(0, Math.min(full, stored) - Math.max(0, at - time) * n)
     const given = Math.min(cost * d, before)
     if (given === 0) return 0
     const level = before - given
@@ -67,12 +81,4 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
 
   load: loadBucket,
   save: saveBucket,
-}
-
-/** A level after `passed` microseconds of draining; never below empty. */
-function levelAfter(policy: LeakyBucketPolicy, stored: number, unit: number, passed: number): number {
-  const { n, d, full } = policy
-  if (unit === 0) return 0
-  const level = unit === d ? Math.min(stored, full) : convert(policy, stored, unit, mulDivCeil)
-  return Math.max(0, level - passed * n)
 }

@@ -1,4 +1,5 @@
-import { type Decision, decision } from '../decision.js'
+import { usToMs } from '../clock.js'
+import type { Decision } from '../decision.js'
 import type { SlidingWindowCounterPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
 import { mulDivCeil, mulDivFloor } from './exact.js'
@@ -72,9 +73,18 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
         numbers[state + EXPIRES_AT] = start + 2 * length
       }
 
-      const remaining = charged ? room - cost : room
       const resetAfter = charged || used > 0 ? momentOf(0, start, length, prev, curr) - now : 0
-      return decision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay: 0 })
+      return {
+        allowed,
+        limit: policy.limit,
+        cost,
+        remaining: charged ? room - cost : room,
+        retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+        resetAfterMs: usToMs(resetAfter),
+        delayMs: 0,
+        timeMs: usToMs(now),
+        policy: policy.name,
+      }
     },
 
     refund(policy, { numbers }, row, now, decidedAt, cost) {

@@ -1,4 +1,5 @@
-import { type Decision, decision } from '../decision.js'
+import { usToMs } from '../clock.js'
+import type { Decision } from '../decision.js'
 import type { SlidingWindowLogPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
 import { LAYOUT, type Rows } from './rows.js'
@@ -50,9 +51,18 @@ export const slidingWindowLogAlgorithm: Algorithm<SlidingWindowLogPolicy, Log> =
       rows.numbers[row * ROW + EXPIRES_AT] = emptied
     }
 
-    const remaining = charged ? room - cost : room
     const resetAfter = charged || used > 0 ? emptied - now : 0
-    return decision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay: 0 })
+    return {
+      allowed,
+      limit: policy.limit,
+      cost,
+      remaining: charged ? room - cost : room,
+      retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+      resetAfterMs: usToMs(resetAfter),
+      delayMs: 0,
+      timeMs: usToMs(now),
+      policy: policy.name,
+    }
   },
 
   refund(policy, rows, row, now, decidedAt, cost) {

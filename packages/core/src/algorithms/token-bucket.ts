@@ -1,4 +1,5 @@
-import { type Decision, decision } from '../decision.js'
+import { usToMs } from '../clock.js'
+import type { Decision } from '../decision.js'
 import type { TokenBucketPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
 import {
@@ -19,14 +20,18 @@ const { ROW, EXPIRES_AT } = LAYOUT
 /** The level is what is left: it rises with time and falls with every request. */
 export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
   decide(policy, { numbers }, row, now, cost, mode): Decision {
-    const { d, full } = policy
+    const { n, d, full } = policy
     const state = row * ROW
     const time = numbers[state + TIME]!
 
     const at = asOf(time, now, policy.spanUs)
     const moved = time > at
 
-    let level = levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, moved ? 0 : at - time)
+    const unit = numbers[state + UNIT]!
+    let level = numbers[state + LEVEL]!
+    if (unit === 0) level = full
+    else if (unit !== d) level = convert(policy, level, unit, mulDivFloor)
+    level = Math.min(full, level + (moved ? 0 : at - time) * n)
 
     const room = Math.floor(level / d)
     const allowed = cost <= room
@@ -42,18 +47,28 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
       numbers[state + EXPIRES_AT] = refilled
     }
 
-    const remaining = charged ? room - cost : room
     const resetAfter = level === full ? 0 : refilled - now
-    return decision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay: 0 })
+    return {
+      allowed,
+      limit: policy.limit,
+      cost,
+      remaining: charged ? room - cost : room,
+      retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+      resetAfterMs: usToMs(resetAfter),
+      delayMs: 0,
+      timeMs: usToMs(now),
+      policy: policy.name,
+    }
   },
 
   refund(policy, { numbers }, row, now, decidedAt, cost) {
-    const { d, full } = policy
+    const { n, d, full } = policy
     const state = row * ROW
     const time = numbers[state + TIME]!
     const at = asOf(time, now, policy.spanUs)
     if (!stillCounts(policy, decidedAt, at)) return 0
-    const before = levelAfter(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, Math.max(0, at - time))
+    const stored = convert(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, mulDivFloor)
+    const before = Math.min(full, stored + Math.max(0, at - time) * n)
     const given = Math.min(cost * d, full - before)
     if (given === 0) return 0
     const level = before + given
@@ -66,11 +81,4 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
 
   load: loadBucket,
   save: saveBucket,
-}
-
-/** A level after `passed` microseconds of refilling; never above full. */
-function levelAfter(policy: TokenBucketPolicy, stored: number, unit: number, passed: number): number {
-  if (unit === 0) return policy.full
-  const level = unit === policy.d ? stored : convert(policy, stored, unit, mulDivFloor)
-  return Math.min(policy.full, level + passed * policy.n)
 }

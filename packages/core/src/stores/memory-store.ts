@@ -64,23 +64,23 @@ export class MemoryStore implements SyncStore {
     return this.#slots.size
   }
 
-  check(request: TakeRequest): Decision {
-    return this.#decide(request, this.#clock.nowUs(), 'take')
+  check({ policy, key, cost }: TakeRequest): Decision {
+    return this.#decide(policy, key, cost, this.#clock.nowUs(), 'take')
   }
 
   take(requests: readonly TakeRequest[]): WholeTakeResult {
     const now = this.#clock.nowUs()
     const { limits, limitOfRequest } = limitsOf(requests)
     // Look at every limit before the first is charged.
-    const looks = limits.map((limit) => this.#decide(limit, now, 'peek'))
+    const looks = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, 'peek'))
     const allowed = looks.every((look) => look.allowed)
     const mode = allowed ? 'take' : 'repair'
-    const decisions = limits.map((limit) => this.#decide(limit, now, mode))
+    const decisions = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, mode))
     return takeResult(requests, limitOfRequest, decisions, allowed)
   }
 
-  peek(request: TakeRequest): Decision {
-    return this.#decide(request, this.#clock.nowUs(), 'peek')
+  peek({ policy, key, cost }: TakeRequest): Decision {
+    return this.#decide(policy, key, cost, this.#clock.nowUs(), 'peek')
   }
 
   refund(request: RefundRequest): number {
@@ -113,33 +113,26 @@ export class MemoryStore implements SyncStore {
   }
 
   /*
-   * A new key and a known one go two ways, though one could do. The engine compiles a way for what it has seen
-   * first, which is nearly always new keys, and has no room left in it for what comes ever after.
+   * One way for new keys and known ones, and the fields of a request rather than the request. The engine compiles first
+   * what it sees first, which is nearly always new keys: what all checks need is on this way, and has its room in there
+   * whatever comes first. A request that goes no further need never be made.
    */
-  #decide(request: TakeRequest, now: number, mode: Mode): Decision {
-    const space = this.#spaceOf(request.policy)
-    const slot = space.slots.get(request.key)
-    return slot === 0
-      ? this.#decideNew(space, request, now, mode)
-      : this.#decideKnown(space, slot, request.cost, now, mode)
-  }
-
-  #decideNew(space: Space, { policy, key, cost }: TakeRequest, now: number, mode: Mode): Decision {
+  #decide(policy: Policy, key: string, cost: number, now: number, mode: Mode): Decision {
+    const space = this.#spaceOf(policy)
     if (cost !== 1) assertCost(policy, cost)
-    assertKey(key)
-    // Where nothing is taken nothing is written, and the row that is nobody's will do.
-    const slot = mode === 'take' ? this.#newSlot(space, key, now) : 0
-    return space.algorithm.decide(policy, this.#slots.chunk(slot), rowOf(slot), now, cost, mode)
-  }
-
-  #decideKnown(space: Space, slot: number, cost: number, now: number, mode: Mode): Decision {
-    const { policy } = space
-    if (cost !== 1) assertCost(policy, cost)
+    const known = space.slots.get(key)
+    const slot = known === 0 ? this.#slotFor(space, key, now, mode) : known
     const rows = this.#slots.chunk(slot)
     const row = isLive(rows, rowOf(slot), now) ? rowOf(slot) : untouched(rows, rowOf(slot), mode)
     const decision = space.algorithm.decide(policy, rows, row, now, cost, mode)
     if (!decision.allowed) noteRefusal(rows, row, decision, mode)
     return decision
+  }
+
+  /** For a key that is not there. Where nothing is taken nothing is written, and the slot that is nobody's will do. */
+  #slotFor(space: Space, key: string, now: number, mode: Mode): number {
+    assertKey(key)
+    return mode === 'take' ? this.#newSlot(space, key, now) : 0
   }
 
   /** The keys under this policy's name, read by this policy from now on. */
