@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import type { Config } from '../config/config.js'
 import { trackConnections } from '../http/connections.js'
+import { sendTogether } from '../http/end-of-turn.js'
 import { problemOf } from '../http/strict.js'
 import type { Service } from '../service.js'
 import { ApiError, errorBody } from './api-error.js'
@@ -39,6 +40,7 @@ export function createHttpServer(service: Service, { limits }: Config, listener:
   server.maxHeadersCount = 0
   server.maxConnections = MAX_CONNECTIONS
   trackConnections(server)
+  server.on('connection', sendTogether)
   return server
 }
 
