@@ -23,9 +23,8 @@ const { ROW } = LAYOUT
 type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy
 
 /** The time in which at least `amount` of a level, 0 or more, flows in or out. */
-export function timeToFlow({ n }: BucketPolicy, amount: number): number {
-  // Most rates are one unit in so many microseconds, and to divide takes longer than to see that.
-  return n === 1 ? amount : Math.ceil(amount / n)
+export function timeToFlow(policy: BucketPolicy, amount: number): number {
+  return Math.ceil(amount / policy.n)
 }
 
 /** A level counted in another unit, in the policy's own and cut to its capacity. */
