@@ -41,18 +41,22 @@ export function sendTogether(socket: Socket): void {
 
 function actAll(): void {
   const all = waiting
+  const made: Outgoing[] = []
   waiting = []
-  outgoing = []
-  for (const { act, failed } of all) {
-    try {
-      act()
-    } catch (error) {
-      failed(error)
+  outgoing = made
+  try {
+    for (const { act, failed } of all) {
+      try {
+        act()
+      } catch (error) {
+        failed(error)
+      }
     }
+  } finally {
+    // Whatever becomes of this turn, nothing that was written is kept.
+    outgoing = undefined
+    for (const one of made) send(one)
   }
-  const made = outgoing
-  outgoing = undefined
-  for (const one of made) send(one)
 }
 
 function send({ socket, pieces, done }: Outgoing): void {
