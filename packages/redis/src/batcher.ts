@@ -20,8 +20,10 @@ interface Lane {
   limits: number
   inFlight: number
   isScheduled: boolean
-  /** Whether the last call that was sent had company in it: more than one check. */
-  isBusy: boolean
+  /** Since when. */
+  scheduledMs: number
+  /** Until when others are expected to come along: the last call that came back had more than one check in it. */
+  busyUntilMs: number
   /** Whether the last answer was here soon. */
   isNear: boolean
   /** The call that brings a script to a server that does not have it, and which. */
@@ -76,7 +78,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
         limits: 0,
         inFlight: 0,
         isScheduled: false,
-        isBusy: false,
+        scheduledMs: 0,
+        busyUntilMs: 0,
         isNear: false,
         loading: undefined,
       }
@@ -94,9 +97,10 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   function schedule(lane: Lane): void {
     if (lane.isScheduled || !mayLeave(lane) || !canSend(lane)) return
     lane.isScheduled = true
-    // Where others came along the last time, all that comes in this turn of the event loop is waited for: a server reads
-    // each of its connections by itself. `NOW`, not `queueMicrotask`: Node makes an async resource for each call of that.
-    if (lane.isBusy) setImmediate(flush, lane)
+    lane.scheduledMs = performance.now()
+    // Where others came along just now, all that comes in this turn of the event loop is waited for: a server reads each of
+    // its connections by itself. `NOW`, not `queueMicrotask`: Node makes an async resource for each call of that.
+    if (lane.scheduledMs < lane.busyUntilMs) setImmediate(flush, lane)
     else void NOW.then(() => flush(lane))
   }
 
@@ -106,8 +110,9 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       watch()
       return
     }
+    // A turn that takes long is this process's doing: what could have left before it is not too old for it.
+    dropOld(lane, lane.scheduledMs)
     const nowMs = performance.now()
-    dropOld(lane, nowMs)
     while (mayLeave(lane)) void send(lane, takeFirst(lane, fitting(lane.waiting, maxBatch)), nowMs)
     if (lane.limits > 0) watch()
   }
@@ -136,9 +141,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     }
   }
 
-  async function send(lane: Lane, batch: readonly Waiting[], nowMs: number): Promise<void> {
+  async function send(lane: Lane, batch: readonly Waiting[], sentMs: number): Promise<void> {
     lane.inFlight++
-    lane.isBusy = batch.length > 1
     const entries = batch.map((one) => one.entry)
     try {
       const call = encode(entries, timeUs())
@@ -155,8 +159,10 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       const failed = storeFailed(error, connection.whyLost?.())
       for (const one of batch) one.reject(failed)
     } finally {
+      const nowMs = performance.now()
       lane.inFlight--
-      lane.isNear = performance.now() - nowMs < NEAR_MS
+      lane.isNear = nowMs - sentMs < NEAR_MS
+      lane.busyUntilMs = batch.length > 1 ? nowMs + BUSY_MS : 0
       schedule(lane)
     }
   }
@@ -210,6 +216,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
 const NOW = Promise.resolve()
 /** An answer that takes no longer comes from a server nearby. */
 const NEAR_MS = 1
+/** For so long after an answer to several checks, several are expected to come together again. */
+const BUSY_MS = 10
 /**
  * Calls that are not full. Far away two: a check that finds one on its way need not wait until it is back. Nearby that
  * is soon, and half as many calls of twice the size cost this process and the server less.

@@ -29,7 +29,7 @@ beforeEach(async (test) => {
   // Connected, and the server has the script.
   check()
   await Promise.all(made)
-  await askFromFarAway()
+  await askFromFarAway(1)
 })
 afterEach(async () => {
   await store.close()
@@ -64,10 +64,10 @@ async function expectCalls(count: number, calls: number, ask = check): Promise<v
   expect(between.calls() - before).toBe(calls)
 }
 
-/** The answer takes its time. */
-async function askFromFarAway(): Promise<void> {
+/** So many checks in one call, whose answer has taken its time and is here now. */
+async function askFromFarAway(checks: number): Promise<void> {
   between.hold()
-  await expectCalls(1, 1)
+  await expectCalls(checks, 1)
   between.release()
   await Promise.all(made)
 }
@@ -102,10 +102,30 @@ it('of what is made in one turn, but each by itself, the first does not wait for
   await expectAll()
 })
 
-it('where the last call had several checks in it, the next has all that are made in its turn', async () => {
-  await expectCalls(2, 1)
+it('just after an answer to several checks, the next call has all that are made in its turn', async () => {
+  await askFromFarAway(2)
   between.hold()
   await expectCalls(5, 1, checkByItself)
+  await expectAll()
+})
+
+it('a while after an answer to several checks, the first no longer waits for the others', async () => {
+  await askFromFarAway(2)
+  await pause(50)
+  between.hold()
+  await expectCalls(5, 2, checkByItself)
+  await expectAll()
+})
+
+it('what waits for the end of its turn is sent, however long that turn takes', async () => {
+  const WAIT_MS = 50
+  store.expectDeadline(WAIT_MS)
+  await askFromFarAway(2)
+  for (let i = 0; i < 5; i++) check()
+  // Beyond the microtasks, but within the turn.
+  await Promise.resolve()
+  const end = performance.now() + 2 * WAIT_MS
+  while (performance.now() < end);
   await expectAll()
 })
 

@@ -188,3 +188,12 @@ it('refuses a maxKeys that is none', () => {
 function count(n: number, holds: (i: number) => boolean): number {
   return Array.from({ length: n }, (_, i) => i).filter(holds).length
 }
+
+it('has nothing to give back for a key that it does not know, whatever the clock says', () => {
+  const clock = new ManualClock(-1000)
+  const store = new MemoryStore({ clock })
+  const policy = tokenBucket({ capacity: 10, refillRate: 1 })
+  expect(store.refund({ policy, key: 'unknown', timeMs: -1000, cost: 1 })).toBe(0)
+  clock.set(START_MS)
+  expect(store.peek({ policy, key: 'another', cost: 1 }).remaining).toBe(10)
+})

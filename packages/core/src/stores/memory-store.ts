@@ -90,7 +90,7 @@ export class MemoryStore implements SyncStore {
     const space = this.#spaceOf(policy)
     const slot = space.slots.get(key)
     const rows = this.#slots.chunk(slot)
-    if (!isLive(rows, rowOf(slot), now)) return 0
+    if (slot === 0 || !isLive(rows, rowOf(slot), now)) return 0
     const given = space.algorithm.refund(policy, rows, rowOf(slot), now, msToUs(timeMs), cost)
     if (this.#number(slot, EXPIRES_AT) <= now) this.#forget(space, slot)
     return given
