@@ -13,18 +13,9 @@ interface Waiting {
   failed: (error: unknown) => void
 }
 
-/** What a connection is to write: what Node asks of it, and whom it tells when that is done. */
-interface Outgoing {
-  socket: Socket
-  pieces: Pieces
-  done: (error?: Error | null) => void
-}
-
-type Pieces = Parameters<NonNullable<Socket['_writev']>>[0]
-
 let waiting: Waiting[] = []
-/** Of the answers that are being made; undefined while none is. */
-let outgoing: Outgoing[] | undefined
+/** What the answers that are being made have written; undefined while none is being made. */
+let unsent: (() => void)[] | undefined
 
 /** `failed` is told what is thrown: the others are done nevertheless. */
 export function atEndOfTurn(act: () => void, failed: (error: unknown) => void): void {
@@ -33,18 +24,25 @@ export function atEndOfTurn(act: () => void, failed: (error: unknown) => void): 
 
 /** From now on what answers write on this connection is sent when the last of a turn is made. */
 export function sendTogether(socket: Socket): void {
-  // To Node an answer with a body is several pieces. What is one piece is sent as it comes.
-  socket._writev = (pieces, done) => {
-    if (outgoing === undefined) send({ socket, pieces, done })
-    else outgoing.push({ socket, pieces, done })
+  // An answer is one piece or several, by Node's version and what is in it.
+  socket._write = (piece, encoding, done) => {
+    sendNowOrThen(() => Socket.prototype._write.call(socket, piece, encoding, done))
   }
+  socket._writev = (pieces, done) => {
+    sendNowOrThen(() => sendPieces(socket, pieces, done))
+  }
+}
+
+function sendNowOrThen(send: () => void): void {
+  if (unsent === undefined) send()
+  else unsent.push(send)
 }
 
 function actAll(): void {
   const all = waiting
-  const made: Outgoing[] = []
+  const written: (() => void)[] = []
   waiting = []
-  outgoing = made
+  unsent = written
   try {
     for (const { act, failed } of all) {
       try {
@@ -55,14 +53,16 @@ function actAll(): void {
     }
   } finally {
     // Whatever becomes of this turn, nothing that was written is kept.
-    outgoing = undefined
-    for (const one of made) send(one)
+    unsent = undefined
+    for (const send of written) send()
   }
 }
 
-function send({ socket, pieces, done }: Outgoing): void {
+function sendPieces(socket: Socket, pieces: Pieces, done: (error?: Error | null) => void): void {
   // Node's mark of an answer's end is an empty piece, and for one piece alone there is a shorter way.
   const [only, another] = pieces.filter(({ chunk }) => chunk.length > 0)
   if (only === undefined || another !== undefined) Socket.prototype._writev!.call(socket, pieces, done)
   else Socket.prototype._write.call(socket, only.chunk, only.encoding, done)
 }
+
+type Pieces = Parameters<NonNullable<Socket['_writev']>>[0]
