@@ -68,16 +68,23 @@ describe('answers on connections that send together', () => {
 
   const unsent = () => responses.filter(({ socket }) => socket!.writableLength > 0).length
 
-  it('are sent when the last of their turn is made, to each its own', async () => {
+  it.each([
+    ['of one piece', (response: ServerResponse) => response.writeHead(204).end(), ['', '', '']],
+    [
+      'of several',
+      (response: ServerResponse, i: number) => response.end(`answer ${i}`),
+      ['answer 0', 'answer 1', 'answer 2'],
+    ],
+  ])('%s are sent when the last of their turn is made, to each its own', async (_, answer, expected) => {
     const { bodies } = await ask(3)
     const unsentAfterEach: number[] = []
     responses.forEach((response, i) => {
       atEndOfTurn(() => {
-        response.end(`answer ${i}`)
+        answer(response, i)
         unsentAfterEach.push(unsent())
       }, never)
     })
-    expect(await bodies).toStrictEqual(['answer 0', 'answer 1', 'answer 2'])
+    expect(await bodies).toStrictEqual(expected)
     expect(unsentAfterEach).toStrictEqual([1, 2, 3])
   })
 
