@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { fixedWindow, type Policy } from '@tidegate/core'
-import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
+import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { type Handler, serve } from '../test/http-server.js'
 import { createRemoteLimiter, type RemoteLimiter } from './remote-limiter.js'
 import { createRemoteStore } from './remote-store.js'
@@ -75,6 +75,24 @@ describe('an answer that is none is a failure of the service, and onStoreFailure
     expect(events).toContainEqual({ type: 'degraded', mode: 'open', reason: 'failure' })
     // Whatever came of it, it may have been carried out.
     expect(received).toHaveLength(1)
+  })
+
+  it('one that never ends, of which no more is read than a service would say', async () => {
+    let megabytes = 0
+    let isClosed = false
+    const { url } = await serve((_received, response) => {
+      const write = () => {
+        while (megabytes++ < 1000 && response.write(' '.repeat(1024 * 1024)));
+      }
+      response.on('drain', write).on('close', () => {
+        isClosed = true
+      })
+      write()
+    })
+    const limiter = createRemoteLimiter({ url, policy, connectTimeoutMs: 3000 })
+    expect(await limiter.check('k')).toMatchObject({ allowed: true, degraded: 'open' })
+    await vi.waitFor(() => expect(isClosed).toBe(true), 5000)
+    expect(megabytes).toBeLessThan(32)
   })
 
   it('also in a batch, of which half an answer is none', async () => {

@@ -21,9 +21,9 @@ export interface RemoteStoreOptions {
   /** Where the service is, such as `http://127.0.0.1:8080`. Required. */
   url: string | URL
   /** A caller's token, for check and peek. Default: none. */
-  token?: string
+  token?: string | undefined
   /** The admin token, for reset. Default: `token`. */
-  adminToken?: string
+  adminToken?: string | undefined
   /** How long a check may take, in milliseconds: more than the service gives its own store. Default: 100. */
   deadlineMs?: number
   /** How long it may take until the service has answered for the first time. Default: 1000. */

@@ -55,7 +55,7 @@ export function createService(options: ServiceOptions): Ask {
     const { signal, clear } = signalAfter(patienceMs())
     try {
       const response = await fetch(`${url}${question.path}${query}`, init(question, signal))
-      const body = bodyOf(await response.text())
+      const body = bodyOf(await textOf(response))
       if (body === undefined)
         throw failed(`what answers at ${url} is not Tidegate (status ${response.status})`)
       onAnswer()
@@ -105,6 +105,23 @@ function signalAfter(ms: number): { signal: AbortSignal; clear: () => void } {
 }
 
 const GRACE_MS = 20
+
+/** What Tidegate answers is far shorter, and says how long it is. Something else may never end. */
+async function textOf(response: Response): Promise<string> {
+  const length = response.headers.get('content-length')
+  if (length !== null && Number(length) <= MAX_ANSWER_BYTES) return response.text()
+  const decoder = new TextDecoder()
+  let [text, bytes] = ['', 0]
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    // To leave the loop lets go of the connection.
+    if (bytes > MAX_ANSWER_BYTES) return ''
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 function bodyOf(text: string): Record<string, unknown> | undefined {
   try {
