@@ -174,13 +174,15 @@ function isMappedIpv4(groups: readonly number[]): boolean {
 }
 
 /**
- * Networks that no host has to itself: ::/64, where the loopback is and where IPv4 was embedded of old, and
- * 64:ff9b::/96, the IPv4 internet as seen through a translator. Cut to a prefix, all of them would be one
- * client.
+ * Networks that no host has to itself: ::/64, where the loopback is and where IPv4 was embedded of old; 64:ff9b::/96 and
+ * 64:ff9b:1::/48, the IPv4 internet as seen through a translator; 2001::/32, the same through a Teredo server; and
+ * fe80::/10, which is every link's own. Cut to a prefix, all of them would be one client.
  */
 function isNobodysNetwork(groups: readonly number[]): boolean {
-  if (groups[0] === 0) return isZero(groups, 1, 4)
-  return groups[0] === 0x64 && groups[1] === 0xff9b && isZero(groups, 2, 6)
+  const [first, second] = groups
+  if (first === 0) return isZero(groups, 1, 4)
+  if (first === 0x64 && second === 0xff9b) return isZero(groups, 2, 6) || groups[2] === 1
+  return (first === 0x2001 && second === 0) || (first! & 0xffc0) === 0xfe80
 }
 
 function isZero(groups: readonly number[], start: number, end: number): boolean {

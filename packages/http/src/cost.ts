@@ -11,8 +11,12 @@ export function parseCost<Request>(
   if (typeof cost === 'function') return cost
   if (policy !== undefined) assertCost(policy, cost)
   else if (!Number.isInteger(cost) || cost < 1) {
-    const message = `cost must be a whole number from 1 up, or a function of the request, got ${show(cost)}.`
-    throw new TidegateError('COST_INVALID', message, { field: 'cost' })
+    throw costInvalid(cost)
   }
   return () => cost
+}
+
+export function costInvalid(cost: unknown): TidegateError {
+  const message = `cost must be a whole number from 1 up, or a function of the request, got ${show(cost)}.`
+  return new TidegateError('COST_INVALID', message, { field: 'cost' })
 }

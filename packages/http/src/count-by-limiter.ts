@@ -1,5 +1,5 @@
 import { type Decision, type MaybePromise, type Policy, show, TidegateError } from '@tidegate/core'
-import { type CostOption, parseCost } from './cost.js'
+import { type CostOption, costInvalid, parseCost } from './cost.js'
 import type { Counted, Counting } from './counted.js'
 import type { KeyResolver } from './resolvers.js'
 import { isPromise } from './when.js'
@@ -38,6 +38,8 @@ export function countByLimiter<Request>(
   }
 
   function take(key: string, units: number): MaybePromise<Counted> {
+    // A limiter takes undefined for 1.
+    if (units === undefined) throw costInvalid(units)
     const decision = limiter.check(key, units)
     return isPromise(decision) ? decision.then((decision) => counted(key, decision)) : counted(key, decision)
   }

@@ -13,7 +13,7 @@ import type { Counted, Counting, LimitCounted } from './counted.js'
 import type { RequestFacts } from './request.js'
 import { type KeyOption, type KeyResolver, resolverOf } from './resolvers.js'
 import { defineMatch, type RuleInput } from './rules.js'
-import { isPromise, when } from './when.js'
+import { when, whenAll } from './when.js'
 
 /** Which requests, counted under which key, by which policy. */
 export interface RateLimitRule<Request> {
@@ -86,10 +86,10 @@ export function countByRules<Request>(
     count(request, facts) {
       const matching = rules.filter(({ matches }) => matches(facts))
       // All are read before any is asked: a mistake in one of them must not charge another.
-      const requests = matching.map((rule) => requestOf(rule, request, facts))
-      return requests.some(isPromise)
-        ? Promise.all(requests).then((all) => take(matching, all))
-        : take(matching, requests as (TakeRequest | undefined)[])
+      return when(
+        whenAll(matching, (rule) => requestOf(rule, request, facts)),
+        (requests) => take(matching, requests),
+      )
     },
     refund: ({ limits }) =>
       Promise.all(

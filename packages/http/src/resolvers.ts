@@ -2,7 +2,7 @@ import { type MaybePromise, show, TidegateError } from '@tidegate/core'
 import { asKey } from './key.js'
 import type { RequestFacts } from './request.js'
 import { parseTemplate } from './template.js'
-import { isPromise, when } from './when.js'
+import { when, whenAll } from './when.js'
 
 /*
  * Ready-made answers to "who is asking". Each writes its own kind before the value, so that whatever two of
@@ -43,10 +43,15 @@ export function byApiKey(header = 'x-api-key'): KeyResolver {
   return parseTemplate(`api-key:{sha256(header.${nameOf(header)})}`)
 }
 
-/** The framework's name for what was asked for: `route:GET /users/:id`. */
+/** The framework's name for what was asked for: `route:GET /users/:id`. HEAD runs what GET runs, and counts as it. */
 export function byRoute(): KeyResolver {
-  return parseTemplate('route:{method} {route}')
+  return BY_ROUTE
 }
+
+const BY_ROUTE: KeyResolver = Object.freeze({
+  resolve: ({ method, route }: RequestFacts) =>
+    route === undefined ? undefined : asKey(`route:${method === 'HEAD' ? 'GET' : method} ${route}`),
+})
 
 /** A verified user: `user:123`. The function reads who it is from the framework's request. */
 export function byUser<Request>(read: (request: Request) => MaybePromise<KeyFound>): KeyResolver<Request> {
@@ -76,10 +81,11 @@ export function firstOf<Request = unknown>(...resolvers: KeyResolver<Request>[])
 export function allOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): KeyResolver<Request> {
   assertResolvers('allOf', resolvers)
   return {
-    resolve(facts, request) {
-      const keys = resolvers.map((resolver) => resolver.resolve(facts, request))
-      return keys.some(isPromise) ? Promise.all(keys).then(joined) : joined(keys as (string | undefined)[])
-    },
+    resolve: (facts, request) =>
+      when(
+        whenAll(resolvers, (resolver) => resolver.resolve(facts, request)),
+        joined,
+      ),
   }
 }
 

@@ -1,3 +1,4 @@
+import { laxPath } from './path-pattern.js'
 import type { RequestFacts } from './request.js'
 
 /** Something of a request that a key can be made of; undefined if the request does not have it. */
@@ -25,7 +26,8 @@ export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 const PLAIN_SOURCES = {
   ip: (request) => request.ip,
   method: (request) => request.method,
-  path: (request) => request.path,
+  // As rules match it: `/login;a=1` and `/LOGIN` must not be limits of their own.
+  path: (request) => laxPath(request.path).toLowerCase(),
   route: (request) => request.route,
 } satisfies Record<string, Source>
 
