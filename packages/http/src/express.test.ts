@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { listen } from '../test/listen.js'
 import { rateLimit } from './express.js'
+import { byRoute } from './resolvers.js'
 
 for (const [name, create] of [
   ['Express 5', express],
@@ -15,6 +16,7 @@ for (const [name, create] of [
   describeCases({
     name,
     route: '/status/:code',
+    routesTargets: true,
     tools: {
       header: (request, name) => request.get(name),
       handler: (answer) => (_: Request, response: Response, __: unknown, event: never) => {
@@ -37,6 +39,81 @@ for (const [name, create] of [
     },
   })
 }
+
+describe('in Express', () => {
+  const closing: (() => Promise<void>)[] = []
+  afterEach(() => Promise.all(closing.splice(0).map((close) => close())))
+
+  async function serve(app: Express) {
+    const { port, close } = await listen(app)
+    closing.push(close)
+    return (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init)
+  }
+
+  const one = fixedWindow({ limit: 1, window: '365d', name: 'one' })
+
+  it('the name of a route is not for clients to choose by how they write where its router is mounted', async () => {
+    const router = express.Router({ mergeParams: true })
+    const keys: string[] = []
+    const onDecision = ({ limits }: { limits: readonly { key: string }[] }) => keys.push(limits[0]!.key)
+    router.get('/posts/:post', rateLimit({ policy: one, key: byRoute(), onDecision }), (_, response) => {
+      response.send('hello')
+    })
+    const ask = await serve(express().use('/Users/:user', router))
+    const statuses = []
+    for (const path of [
+      '/users/1/posts/2',
+      '/USERS/a%20b/posts/2',
+      '/users/%C3%A9/posts/3',
+      '//users/1/posts/4',
+    ]) {
+      statuses.push((await ask(path)).status)
+    }
+    statuses.push((await ask('/users/1/posts/2', { method: 'HEAD' })).status)
+    expect(new Set(keys)).toStrictEqual(new Set(['route:GET /users/:user/posts/:post']))
+    expect(statuses).toStrictEqual([200, 429, 429, 404, 429])
+  })
+
+  it('one limiter after another lists its limits beside those of the other', async () => {
+    const outer = fixedWindow({ limit: 10, window: '365d', name: 'outer' })
+    const app = express().use(
+      rateLimit({ policy: outer, key: 'all' }),
+      rateLimit({ policy: one, key: 'all' }),
+    )
+    const ask = await serve(app.get('/', (_, response) => void response.send('hello')))
+    for (const [status, left] of [
+      [200, '9'],
+      [429, '8'],
+    ] as const) {
+      const answer = await ask('/')
+      expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toStrictEqual([status, '1'])
+      expect(answer.headers.get('ratelimit')).toMatch(
+        new RegExp(`^"outer";r=${left};t=\\d+, "one";r=0;t=\\d+$`),
+      )
+      expect(answer.headers.get('ratelimit-policy')).toMatch(/^"outer";q=10;w=\d+, "one";q=1;w=\d+$/)
+    }
+  })
+
+  it('what has been answered meanwhile stays as it is', async () => {
+    const app = express()
+    app.use((_, response, next) => {
+      setTimeout(() => response.writeHead(503).write('too '), 10)
+      setTimeout(() => response.end('late'), 60)
+      next()
+    })
+    const key = () => new Promise<string>((resolve) => setTimeout(resolve, 30, 'all'))
+    let handled = 0
+    app.use(rateLimit({ policy: one, key }), () => {
+      handled++
+    })
+    const ask = await serve(app)
+    for (let i = 0; i < 2; i++) {
+      const response = await ask('/')
+      expect([response.status, await response.text()]).toStrictEqual([503, 'too late'])
+    }
+    expect(handled).toBe(1)
+  })
+})
 
 describe('in Express, a likely mistake', () => {
   const closing: (() => Promise<void>)[] = []

@@ -3,6 +3,7 @@ import { nodeReader } from './node-facts.js'
 import { limit } from './node-response.js'
 import { type Addition, defineRateLimit, type Refusal } from './rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
+import { targetOf } from './target.js'
 
 export type { RateLimitEvent }
 
@@ -33,7 +34,27 @@ const ADDITION: Addition<Request> = {
   reader: nodeReader({
     message: (request) => request,
     url: (request) => request.originalUrl,
+    routed: (request) => `${request.baseUrl}${request.path}`,
     // Known only to middleware of the route itself.
-    route: (request) => (request.route === undefined ? undefined : `${request.baseUrl}${request.route.path}`),
+    route: (request) =>
+      request.route === undefined ? undefined : `${mountOf(request)}${request.route.path}`,
   }),
+}
+
+/**
+ * Where the router of a route is mounted. Express has only what the client wrote: in upper or lower case, and with values
+ * in place of parameters. Those are known if the router has `mergeParams`.
+ */
+function mountOf({ baseUrl, params }: Request): string {
+  if (baseUrl === '') return ''
+  const segments = targetOf(baseUrl).path.toLowerCase().split('/')
+  for (const [name, value] of Object.entries(params)) {
+    const at = segments.indexOf(
+      targetOf(`/${encodeURIComponent(String(value))}`)
+        .path.slice(1)
+        .toLowerCase(),
+    )
+    if (at > 0) segments[at] = `:${name}`
+  }
+  return segments.join('/')
 }

@@ -8,6 +8,7 @@ import { rateLimit } from './fastify.js'
 describeCases({
   name: 'Fastify',
   route: '/status/:code',
+  routesTargets: true,
   tools: {
     header: (request, name) => request.headers[name],
     handler: (answer) => (_: FastifyRequest, reply: FastifyReply, event: never) => {
@@ -53,6 +54,41 @@ describe('the plugin', () => {
   function urlOf(app: FastifyInstance): string {
     return `http://127.0.0.1:${(app.server.address() as { port: number }).port}`
   }
+
+  it.each<[string, (reply: FastifyReply) => unknown]>([
+    ['sends', (reply) => void reply.code(418).send('own')],
+    ['sends and returns the reply', (reply) => reply.code(418).send('own')],
+    ['sends and promises the reply', async (reply) => reply.code(418).send('own')],
+    ['returns', () => 'own'],
+    [
+      'promises',
+      async (reply) => {
+        await Promise.resolve()
+        reply.code(418)
+        return 'own'
+      },
+    ],
+  ])('takes the answer of a handler that %s it', async (_, answer) => {
+    const app = fastify()
+    closing.push(app)
+    app.register(rateLimit, { policy: one, key: 'all', handler: (_, reply) => answer(reply) })
+    app.get('/', async () => 'hello')
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    const answers = []
+    for (let i = 0; i < 2; i++) answers.push(await (await fetch(url)).text())
+    expect(answers).toStrictEqual(['hello', 'own'])
+  })
+
+  it('lists its limits beside those of another', async () => {
+    const app = fastify()
+    closing.push(app)
+    app.register(rateLimit, { policy: many, key: 'all' })
+    app.register(rateLimit, { policy: one, key: 'all' })
+    app.get('/', async () => 'hello')
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    const { headers } = await fetch(url)
+    expect(headers.get('ratelimit')).toMatch(/^"many";r=99;t=\d+, "one";r=0;t=\d+$/)
+  })
 
   it('limits routes from before and after it, in other plugins too, and what is not found', async () => {
     const app = fastify()

@@ -1,5 +1,6 @@
 import { show, TidegateError } from '@tidegate/core'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { joinField } from './headers.js'
 import { nodeReader } from './node-facts.js'
 import { hold, whenSent } from './node-response.js'
 import { type Addition, defineRateLimit, type Ruling } from './rate-limit.js'
@@ -10,7 +11,7 @@ import {
   type RateLimitOptions,
   withStore,
 } from './rate-limit-options.js'
-import { isPromise } from './when.js'
+import { isPromise, when } from './when.js'
 
 export type { RateLimitEvent }
 
@@ -99,10 +100,13 @@ function hookOf(options: FastifyRouteRateLimitOptions): Hook {
     reply: FastifyReply,
     next: () => void,
   ): unknown {
-    const { refusal, headers, holdMs, atEnd } = ruling
-    for (const name in headers) reply.header(name, headers[name])
+    const { isGone, refusal, headers, holdMs, atEnd } = ruling
+    if (isGone || (reply.sent && refusal !== undefined)) return undefined
+    if (!reply.sent) {
+      for (const name in headers) reply.header(name, joinField(reply.getHeader(name), headers[name]!))
+    }
     if (refusal !== undefined) {
-      if (handler !== undefined) return handler(request, reply, refusal.event)
+      if (handler !== undefined) return answerWith(handler(request, reply, refusal.event), reply)
       const { contentType, body } = refusal.answer()
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       return void reply.code(refusal.status).header('content-type', contentType).send(text)
@@ -123,6 +127,14 @@ function hookOf(options: FastifyRouteRateLimitOptions): Hook {
     }
     if (isPromise(carriedOut)) carriedOut.catch(next)
   }
+}
+
+/** What a handler returns is the answer, if it has not sent one: as with handlers of Fastify's own. */
+function answerWith(returned: unknown, reply: FastifyReply): unknown {
+  if (returned === reply) return undefined
+  return when(returned, (payload) => {
+    if (payload !== undefined && payload !== reply && !reply.sent) reply.send(payload)
+  })
 }
 
 const ADDITION: Addition<FastifyRequest> = {

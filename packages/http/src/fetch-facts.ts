@@ -43,9 +43,15 @@ export function peerOf(request: Request, rest: readonly unknown[]): string | und
   return undefined
 }
 
+/** Whether the client has hung up, as far as anybody knows. */
+export function isGone(request: Request, rest: readonly unknown[]): boolean {
+  const hasHungUp = (beside: Beside | null | undefined) => beside?.incoming?.socket?.destroyed === true
+  return request.signal.aborted || (rest as readonly (Beside | null | undefined)[]).some(hasHungUp)
+}
+
 interface Beside {
   remoteAddr?: { hostname?: unknown }
-  incoming?: { socket?: { remoteAddress?: unknown } }
+  incoming?: { socket?: { remoteAddress?: unknown; destroyed?: unknown } }
   requestIP?(request: Request): { address?: unknown } | null
   server?: { requestIP?(request: Request): { address?: unknown } | null }
 }

@@ -1,10 +1,13 @@
+import { joinField } from './headers.js'
 import type { Refusal, Ruling } from './rate-limit.js'
+
+type Fields = Readonly<Record<string, string>>
 
 /* How a ruling becomes a `Response`. */
 
 export function refusalResponse(
   { status, answer }: Refusal<unknown>,
-  headers: Readonly<Record<string, string>>,
+  headers: Fields,
   isHead: boolean,
 ): Response {
   const { contentType, body } = answer()
@@ -13,7 +16,7 @@ export function refusalResponse(
 }
 
 /** The same response, with these headers. Those of some responses, such as a redirect, cannot be changed. */
-export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+export function withHeaders(response: Response, headers: Fields): Response {
   try {
     setAll(response.headers, headers)
     return response
@@ -24,16 +27,37 @@ export function withHeaders(response: Response, headers: Readonly<Record<string,
   }
 }
 
+/**
+ * Our headers, beside those of limiters further inside, which have answered this request before. They are noted by the
+ * request: an answer may be one object for many requests.
+ */
+export function besideOthers(request: Request, headers: Fields): Fields {
+  const inner = written.get(request)
+  const all: Record<string, string> = { ...headers }
+  for (const name in inner) all[name] = joinField(headers[name], inner[name]!)
+  written.set(request, all)
+  return all
+}
+
+const written = new WeakMap<Request, Fields>()
+
 /** The same response, which does what is to be done at the end when all of it has been read. */
-export function whenRead(response: Response, atEnd: NonNullable<Ruling<never>['atEnd']>): Response {
+export function whenRead(
+  response: Response,
+  { method, signal }: Request,
+  atEnd: NonNullable<Ruling<never>['atEnd']>,
+): Response {
   const end = atEnd(response.status)
   if (end === undefined) return response
-  if (response.body === null) {
+  // To HEAD no body is sent, whatever there is.
+  if (response.body === null || method === 'HEAD') {
     end()
     return response
   }
-  const body = response.body.pipeThrough(new TransformStream({ flush: end }))
-  return new Response(body, response)
+  const flush = () => {
+    if (!signal.aborted) end()
+  }
+  return new Response(response.body.pipeThrough(new TransformStream({ flush })), response)
 }
 
 /** Whether the request is still wanted after so long. It is not if the client hangs up before. */
@@ -57,6 +81,6 @@ export function goneResponse(): Response {
   return new Response(null, { status: 499 })
 }
 
-function setAll(to: Headers, headers: Readonly<Record<string, string>>): void {
+function setAll(to: Headers, headers: Fields): void {
   for (const name in headers) to.set(name, headers[name]!)
 }

@@ -9,6 +9,7 @@ import { rateLimit } from './fetch.js'
 describeCases({
   name: 'Fetch',
   route: undefined,
+  routesTargets: false,
   tools: {
     header: (request, name) => request.headers.get(name) ?? undefined,
     handler: (answer) => (_: Request, event: never) => {
@@ -52,6 +53,39 @@ it('an answer without a body is given back at once', async () => {
   )
   await handle(new Request('http://localhost/'))
   expect(limiter.peek('all').remaining).toBe(1)
+})
+
+it('what a request took is given back if the handler throws, which is a 500', async () => {
+  const limiter = createLimiter({ policy })
+  const limit = rateLimit({ limiter, key: 'all', refundWhen: (status) => status === 500 })
+  const handle = limit(() => {
+    throw new Error('of the handler')
+  })
+  await expect(handle(new Request('http://localhost/'))).rejects.toThrow('of the handler')
+  expect(limiter.peek('all').remaining).toBe(1)
+})
+
+it('one limiter in another lists its limits beside those of the other, on an answer that is one for all too', async () => {
+  const answer = new Response(null, { status: 204 })
+  const outer = rateLimit({ policy: fixedWindow({ limit: 10, window: '365d', name: 'outer' }), key: 'all' })
+  const inner = rateLimit({ policy: fixedWindow({ limit: 5, window: '365d', name: 'inner' }), key: 'all' })
+  const handle = outer(inner(() => answer))
+  for (let left = 4; left >= 0; left--) {
+    const { headers } = await handle(new Request('http://localhost/'))
+    expect(headers.get('x-ratelimit-remaining')).toBe(String(left))
+    const both = new RegExp(`^"outer";r=${left + 5};t=\\d+, "inner";r=${left};t=\\d+$`)
+    expect(headers.get('ratelimit')).toMatch(both)
+  }
+  const refused = await handle(new Request('http://localhost/'))
+  expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toStrictEqual([429, '5'])
+})
+
+it('an address that is promised is told of', async () => {
+  const peer = (async () => '192.0.2.1') as unknown as () => string
+  const handle = rateLimit({ policy, peer })(() => new Response('hello'))
+  await expect(handle(new Request('http://localhost/'))).rejects.toThrow(
+    'peer must return the address as text',
+  )
 })
 
 it('what the handler throws is for the runtime', async () => {

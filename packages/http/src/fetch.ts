@@ -1,6 +1,6 @@
 import type { MaybePromise } from '@tidegate/core'
-import { fetchFacts, peerOf } from './fetch-facts.js'
-import { goneResponse, hold, refusalResponse, whenRead, withHeaders } from './fetch-response.js'
+import { fetchFacts, isGone, peerOf } from './fetch-facts.js'
+import { besideOthers, goneResponse, hold, refusalResponse, whenRead, withHeaders } from './fetch-response.js'
 import { defineRateLimit } from './rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
 
@@ -27,23 +27,35 @@ export function rateLimit(
     name: 'rateLimit()',
     options: ['peer', 'handler'],
     reader: {
-      facts: (request, whoIs, rest) =>
-        fetchFacts(request, whoIs, () =>
-          peer === undefined ? peerOf(request, rest) : (peer(request, ...rest) ?? undefined),
-        ),
+      facts(request, whoIs, rest) {
+        if (peer !== undefined) return fetchFacts(request, whoIs, () => peer(request, ...rest) ?? undefined)
+        const address = peerOf(request, rest)
+        return fetchFacts(request, whoIs, () => address)
+      },
+      isGone,
       identity: (request) => request,
     },
   })
 
   return (handler) =>
     async function rateLimit(request, ...rest) {
-      const { refusal, headers, holdMs, atEnd } = await decide(request, rest)
+      const { isGone, refusal, headers, holdMs, atEnd } = await decide(request, rest)
+      if (isGone) return goneResponse()
       if (refusal !== undefined) {
-        if (refuse !== undefined) return withHeaders(await refuse(request, refusal.event), headers)
-        return refusalResponse(refusal, headers, request.method === 'HEAD')
+        const all = besideOthers(request, headers)
+        if (refuse !== undefined) return withHeaders(await refuse(request, refusal.event), all)
+        return refusalResponse(refusal, all, request.method === 'HEAD')
       }
       if (holdMs > 0 && !(await hold(holdMs, request.signal))) return goneResponse()
-      const response = withHeaders(await handler(request, ...rest), headers)
-      return atEnd === undefined ? response : whenRead(response, atEnd)
+      let answer: Response
+      try {
+        answer = await handler(request, ...rest)
+      } catch (error) {
+        // What a runtime makes of it is a 500.
+        atEnd?.(500)?.()
+        throw error
+      }
+      const response = withHeaders(answer, besideOthers(request, headers))
+      return atEnd === undefined ? response : whenRead(response, request, atEnd)
     }
 }

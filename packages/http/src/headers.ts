@@ -42,6 +42,19 @@ export function lowerCaseHeaders(limits: readonly LimitShown[], standards: reado
 }
 
 /**
+ * What a limiter says in a field where another, further out, has said something. Limits in a list are listed one after
+ * another; of all else there can be one, and the inner one's is nearer to what was asked for.
+ */
+export function joinField(outer: unknown, inner: string): string {
+  return typeof outer === 'string' && isList(outer) && isList(inner) ? `${outer}, ${inner}` : inner
+}
+
+/** Of what we write only drafts 8 and 10 have lists, and they begin with the name of a policy. */
+function isList(field: string): boolean {
+  return field[0] === '"'
+}
+
+/**
  * `X-RateLimit-Limit`, `-Remaining`, and `-Reset` in Unix seconds by the store's clock. No standard, but what
  * GitHub does: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
  */

@@ -6,10 +6,12 @@ import { describeCases } from '../test/cases.js'
 import { listen } from '../test/listen.js'
 import { toResponse } from '../test/to-response.js'
 import { rateLimit } from './hono.js'
+import { byRoute } from './resolvers.js'
 
 describeCases({
   name: 'Hono',
   route: '/status/:code',
+  routesTargets: false,
   tools: {
     header: (context, name) => context.req.header(name),
     handler: (answer) => (context: Context, event: never) => {
@@ -78,5 +80,49 @@ it('the headers are on every answer of Hono: of an error, of a redirect, and of 
     [302, '8'],
     [302, '7'],
     [404, '6'],
+  ])
+})
+
+it('one limiter in another lists its limits beside those of the other', async () => {
+  const app = new Hono()
+  for (const [name, limit] of [
+    ['outer', 10],
+    ['inner', 1],
+  ] as const) {
+    app.use(rateLimit({ policy: fixedWindow({ limit, window: '365d', name }), key: 'all' }))
+  }
+  app.get('/', (context) => context.text('hello'))
+  for (const [status, left] of [
+    [200, 9],
+    [429, 8],
+  ] as const) {
+    const answer = await app.request('/')
+    expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toStrictEqual([status, '1'])
+    expect(answer.headers.get('ratelimit')).toMatch(
+      new RegExp(`^"outer";r=${left};t=\\d+, "inner";r=0;t=\\d+$`),
+    )
+  }
+})
+
+it('the name of a route is that of its handler, also if another answers for all the rest', async () => {
+  const app = new Hono()
+  const keys: string[] = []
+  app.use(
+    rateLimit({
+      policy: fixedWindow({ limit: 10, window: '365d' }),
+      key: byRoute(),
+      onDecision: ({ limits }) => keys.push(limits[0]!.key),
+    }),
+  )
+  app.get('/users/:id', (context) => context.text('hello'))
+  app.all('/any', (context) => context.text('hello'))
+  app.get('*', (context) => context.text('the rest'))
+  for (const path of ['/users/1', '/users/2', '/elsewhere']) await app.request(path)
+  await app.request('/users/1', { method: 'HEAD' })
+  expect(keys).toStrictEqual([
+    'route:GET /users/:id',
+    'route:GET /users/:id',
+    'route:GET /*',
+    'route:GET /users/:id',
   ])
 })

@@ -1,8 +1,9 @@
 import type { MaybePromise } from '@tidegate/core'
 import type { Context, MiddlewareHandler } from 'hono'
-import { routePath } from 'hono/route'
-import { fetchFacts, peerOf } from './fetch-facts.js'
-import { goneResponse, hold, refusalResponse, whenRead, withHeaders } from './fetch-response.js'
+import { matchedRoutes } from 'hono/route'
+import type { RouterRoute } from 'hono/types'
+import { fetchFacts, isGone, peerOf } from './fetch-facts.js'
+import { besideOthers, goneResponse, hold, refusalResponse, whenRead, withHeaders } from './fetch-response.js'
 import { defineRateLimit } from './rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
 
@@ -22,32 +23,42 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
     name: 'rateLimit()',
     options: ['peer', 'handler'],
     reader: {
-      facts: (context, whoIs) =>
-        fetchFacts(
-          context.req.raw,
-          whoIs,
-          () => (peer === undefined ? peerOf(context.req.raw, [context.env]) : (peer(context) ?? undefined)),
-          () => handlersPath(context),
-        ),
+      facts(context, whoIs) {
+        const route = () => handlersPath(context)
+        const request = context.req.raw
+        if (peer !== undefined) return fetchFacts(request, whoIs, () => peer(context) ?? undefined, route)
+        const address = peerOf(request, [context.env])
+        return fetchFacts(request, whoIs, () => address, route)
+      },
+      isGone: (context) => isGone(context.req.raw, [context.env]),
       identity: (context) => context.req.raw,
     },
   })
 
   return async function rateLimit(context, next) {
-    const { refusal, headers, holdMs, atEnd } = await decide(context)
+    const { isGone, refusal, headers, holdMs, atEnd } = await decide(context)
+    const request = context.req.raw
+    if (isGone) return goneResponse()
     if (refusal !== undefined) {
-      if (handler !== undefined) return withHeaders(await handler(context, refusal.event), headers)
-      return refusalResponse(refusal, headers, context.req.method === 'HEAD')
+      const all = besideOthers(request, headers)
+      if (handler !== undefined) return withHeaders(await handler(context, refusal.event), all)
+      return refusalResponse(refusal, all, request.method === 'HEAD')
     }
-    if (holdMs > 0 && !(await hold(holdMs, context.req.raw.signal))) return goneResponse()
+    if (holdMs > 0 && !(await hold(holdMs, request.signal))) return goneResponse()
     await next()
-    for (const name in headers) context.header(name, headers[name]!)
-    if (atEnd !== undefined) context.res = whenRead(context.res, atEnd)
+    const all = besideOthers(request, headers)
+    for (const name in all) context.header(name, all[name]!)
+    if (atEnd !== undefined) context.res = whenRead(context.res, request, atEnd)
     return undefined
   }
 }
 
-/** The path of the last that matches: of the handler, and not of a middleware such as this. */
+/**
+ * The path of the handler: of all that match the last that is neither for any method, as middleware is, nor for any path,
+ * as what answers for the rest is. If there is none, the last.
+ */
 function handlersPath(context: Context): string | undefined {
-  return routePath(context, -1) || undefined
+  const isHandler = ({ method, path }: RouterRoute) => method !== 'ALL' && path !== '*' && path !== '/*'
+  const matched = matchedRoutes(context)
+  return (matched.findLast(isHandler) ?? matched.at(-1))?.path
 }

@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream'
+import { createLimiter, fixedWindow, leakyBucket } from '@tidegate/core'
 import Koa, { type Context } from 'koa'
+import { expect, it, vi } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { listen } from '../test/listen.js'
 import { rateLimit } from './koa.js'
@@ -7,6 +9,7 @@ import { rateLimit } from './koa.js'
 describeCases({
   name: 'Koa',
   route: undefined,
+  routesTargets: true,
   tools: {
     header: (context, name) => context.get(name) || undefined,
     handler: (answer) => (context: Context, event: never) => {
@@ -26,4 +29,51 @@ describeCases({
     })
     return listen(app.callback())
   },
+})
+
+it('what is in front of a queue ends when the client hangs up', async () => {
+  const app = new Koa()
+  let [begun, ended, handled] = [0, 0, 0]
+  app.use(async (_, next) => {
+    begun++
+    try {
+      await next()
+    } finally {
+      ended++
+    }
+  })
+  const limiter = createLimiter({ policy: leakyBucket({ capacity: 5, leakRate: '1/1h' }) })
+  app.use(rateLimit({ limiter, key: 'all', queue: true }))
+  app.use(() => {
+    handled++
+  })
+  const { port, close } = await listen(app.callback())
+  const url = `http://127.0.0.1:${port}/`
+  await fetch(url)
+  const client = new AbortController()
+  const held = fetch(url, { signal: client.signal }).catch(() => 'given up')
+  await vi.waitFor(() => expect(begun).toBe(2))
+  client.abort()
+  expect(await held).toBe('given up')
+  await vi.waitFor(() => expect(ended).toBe(2))
+  expect(handled).toBe(1)
+  await close()
+})
+
+it('an answer to an error says what is left, and one limiter after another does', async () => {
+  const app = new Koa()
+  app.silent = true
+  for (const name of ['outer', 'inner']) {
+    app.use(rateLimit({ policy: fixedWindow({ limit: 5, window: '365d', name }), key: 'all' }))
+  }
+  app.use((context) => context.throw(503, { headers: { 'retry-after': '7' } }))
+  const { port, close } = await listen(app.callback())
+  const { status, headers } = await fetch(`http://127.0.0.1:${port}/`)
+  expect([status, headers.get('x-ratelimit-remaining'), headers.get('retry-after')]).toStrictEqual([
+    503,
+    '4',
+    '7',
+  ])
+  expect(headers.get('ratelimit')).toMatch(/^"outer";r=4;t=\d+, "inner";r=4;t=\d+$/)
+  await close()
 })

@@ -1,6 +1,6 @@
 import type { Context, Middleware, Next } from 'koa'
 import { nodeReader } from './node-facts.js'
-import { hold, whenSent } from './node-response.js'
+import { hold, setHeaders, whenSent } from './node-response.js'
 import { type Addition, defineRateLimit, type Ruling } from './rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
 import { isPromise } from './when.js'
@@ -18,8 +18,9 @@ export function rateLimit(options: KoaRateLimitOptions): Middleware {
   const { handler } = options
 
   function carryOut(ruling: Ruling<Context>, context: Context, next: Next): unknown {
-    const { refusal, headers, holdMs, atEnd } = ruling
-    context.set(headers)
+    const { isGone, refusal, headers, holdMs, atEnd } = ruling
+    if (isGone) return undefined
+    if (!context.headerSent) setHeaders(context.res, headers)
     if (refusal !== undefined) {
       if (handler !== undefined) return handler(context, refusal.event)
       const { contentType, body } = refusal.answer()
@@ -29,8 +30,21 @@ export function rateLimit(options: KoaRateLimitOptions): Middleware {
       return undefined
     }
     if (atEnd !== undefined) whenSent(context.res, atEnd)
-    if (holdMs === 0) return next()
-    return new Promise<void>((resolve) => hold(holdMs, context.res, resolve)).then(next)
+    if (holdMs === 0) return next().catch(keepHeaders)
+    return new Promise<void>((resolve, reject) => {
+      // What is in front waits for us, and has to end whatever it has begun.
+      hold(holdMs, context.res, () => next().catch(keepHeaders).then(resolve, reject), resolve)
+    })
+
+    /** Of an answer to an error Koa takes off all headers but those that come with the error. */
+    function keepHeaders(error: unknown): never {
+      if (typeof error === 'object' && error !== null && Object.isExtensible(error)) {
+        const { headers: own } = error as { headers?: object }
+        const all = Object.keys(headers).map((name) => [name, context.response.get(name)])
+        Object.assign(error, { headers: { ...Object.fromEntries(all), ...own } })
+      }
+      throw error
+    }
   }
 
   return function rateLimit(context, next) {
@@ -47,6 +61,8 @@ const ADDITION: Addition<Context> = {
   reader: nodeReader({
     message: (context) => context.req,
     url: (context) => context.originalUrl,
+    // Not after something has cut a part off it.
+    routed: (context) => (context.url === context.originalUrl ? context.path : undefined),
     // Set by @koa/router, for what it calls.
     route: (context) => (typeof context._matchedRoute === 'string' ? context._matchedRoute : undefined),
   }),

@@ -18,7 +18,7 @@ export interface Mistakes {
   counted(request: object, limits: readonly LimitCounted[]): void
   /** The middleware is called. */
   called(): void
-  /** `refundWhen` threw when the answer was already sent. */
+  /** Nothing was given back, because `refundWhen` threw or the store cannot. */
   refundFailed(error: unknown): void
 }
 
@@ -89,7 +89,7 @@ export function watchMistakes(of: string, by: object, isMadeLate: boolean): Mist
     },
 
     refundFailed(error) {
-      say('REFUND_INVALID', `refundWhen threw, so nothing was given back: ${show(String(error))}.`)
+      say('REFUND_INVALID', `nothing was given back, though refundWhen is set: ${show(String(error))}.`)
     },
 
     called() {

@@ -38,6 +38,7 @@ for (const [platform, adapter, everything] of [
   describeCases({
     name: `NestJS on ${platform}`,
     route: '/status/:code',
+    routesTargets: true,
     tools: {
       header: (request, name) => request.headers[name],
       handler: (answer) => (context: ExecutionContext, event: never) => {

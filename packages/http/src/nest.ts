@@ -14,6 +14,7 @@ import {
 } from '@nestjs/common'
 import { APP_GUARD, Reflector } from '@nestjs/core'
 import type { MaybePromise } from '@tidegate/core'
+import { joinField } from './headers.js'
 import { nodeReader } from './node-facts.js'
 import { hold, whenSent } from './node-response.js'
 import { type Addition, defineRateLimit, type Refusal, type Ruling } from './rate-limit.js'
@@ -142,16 +143,19 @@ function checkOf(options: NestRateLimitOptions): Check {
   const { handler } = options
 
   function carryOut(
-    { refusal, headers, holdMs, atEnd }: Ruling<NestRequest>,
+    { isGone, refusal, headers, holdMs, atEnd }: Ruling<NestRequest>,
     context: ExecutionContext,
     response: PlatformResponse,
   ): MaybePromise<boolean> {
-    for (const name in headers) response.header(name, headers[name]!)
+    const raw = response.raw ?? response
+    if (isGone || (raw.headersSent && refusal !== undefined)) return stop()
+    if (!raw.headersSent) {
+      for (const name in headers) response.header(name, joinField(response.getHeader(name), headers[name]!))
+    }
     if (refusal !== undefined) {
       const refused = handler === undefined ? refuse(refusal, response) : handler(context, refusal.event)
       return when(refused, stop)
     }
-    const raw = response.raw ?? response
     if (atEnd !== undefined) whenSent(raw, atEnd)
     if (holdMs === 0) return true
     return new Promise((resolve) => hold(holdMs, raw, () => resolve(true)))
@@ -191,6 +195,7 @@ const ADDITION: Addition<NestRequest> = {
   reader: nodeReader({
     message: (request): IncomingMessage => request.raw ?? request,
     url: (request) => request.originalUrl ?? request.url,
+    routed: (request) => (request.path === undefined ? undefined : `${request.baseUrl}${request.path}`),
     route: (request) => request.route?.path ?? request.routeOptions?.url,
   }),
 }

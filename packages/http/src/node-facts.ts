@@ -1,29 +1,33 @@
 import type { IncomingMessage } from 'node:http'
 import type { Reader, WhoIs } from './rate-limit.js'
 import type { RequestFacts } from './request.js'
-import { targetOf } from './target.js'
+import { otherReadings, targetOf } from './target.js'
 
 /** Where a framework on Node keeps what we ask for. */
 export interface NodeSource<Request> {
   message(request: Request): IncomingMessage
   /** The target of the request, before any framework has cut something off. */
   url(request: Request): string
+  /** The path that its router reads in a target that is a whole URL. Default: it reads none. */
+  routed?(request: Request): string | undefined
   route(request: Request): string | undefined
 }
 
 export function nodeReader<Request>(source: NodeSource<Request>): Reader<Request> {
   return {
     facts: (request, whoIs) => new NodeFacts(source, request, whoIs),
+    isGone: (request) => source.message(request).socket.destroyed,
     identity: source.message,
   }
 }
 
-/** A class, because each fact is read when it is asked for, and most requests are asked for one. */
+/** A class, because nearly every fact is read when it is asked for, and most requests are asked for one. */
 class NodeFacts<Request> implements RequestFacts {
   private readonly source: NodeSource<Request>
   private readonly request: Request
   private readonly whoIs: WhoIs
   private readonly message: IncomingMessage
+  private readonly peer: string | undefined
   private knownIp: string | undefined
 
   constructor(source: NodeSource<Request>, request: Request, whoIs: WhoIs) {
@@ -31,6 +35,7 @@ class NodeFacts<Request> implements RequestFacts {
     this.request = request
     this.whoIs = whoIs
     this.message = source.message(request)
+    this.peer = this.message.socket.remoteAddress
     this.knownIp = undefined
   }
 
@@ -42,6 +47,10 @@ class NodeFacts<Request> implements RequestFacts {
     return targetOf(this.source.url(this.request)).path
   }
 
+  get otherPaths(): readonly string[] {
+    return otherReadings(this.source.url(this.request), () => this.source.routed?.(this.request))
+  }
+
   get query(): string {
     return targetOf(this.source.url(this.request)).query
   }
@@ -51,7 +60,7 @@ class NodeFacts<Request> implements RequestFacts {
   }
 
   get ip(): string | undefined {
-    this.knownIp ??= this.whoIs(this.message.socket.remoteAddress, this)
+    this.knownIp ??= this.whoIs(this.peer, this)
     return this.knownIp
   }
 

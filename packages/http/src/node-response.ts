@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { joinField } from './headers.js'
 import type { RateLimit, Refusal, Ruling } from './rate-limit.js'
 import { isPromise } from './when.js'
 
@@ -29,9 +30,12 @@ export function limit<Request>(
 }
 
 function carryOut<Request>(ruling: Ruling<Request>, { response, next, refuse }: NodeWay<Request>): void {
-  const { refusal, headers, holdMs, atEnd } = ruling
+  const { isGone, refusal, headers, holdMs, atEnd } = ruling
+  if (isGone) return
   try {
-    for (const name in headers) response.setHeader(name, headers[name]!)
+    // Whoever has answered meanwhile, such as a time-out in front, has answered.
+    if (response.headersSent && refusal !== undefined) return
+    if (!response.headersSent) setHeaders(response, headers)
     if (refusal !== undefined) {
       const refused = refuse === undefined ? send(refusal, response) : refuse(refusal)
       if (isPromise(refused)) refused.catch(next)
@@ -51,14 +55,25 @@ export function whenSent(response: ServerResponse, atEnd: NonNullable<Ruling<nev
   response.once('finish', () => atEnd(response.statusCode)?.())
 }
 
+/** Sets our headers beside those of limiters in front. */
+export function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) response.setHeader(name, joinField(response.getHeader(name), headers[name]!))
+}
+
 /** Goes on after so long. If the client hangs up before, never: nobody is there to be answered. */
-export function hold(ms: number, response: ServerResponse, next: () => void): void {
-  if (response.destroyed) return
+export function hold(ms: number, response: ServerResponse, next: () => void, gone = () => {}): void {
+  if (response.destroyed) {
+    gone()
+    return
+  }
   const timer = setTimeout(() => {
     response.off('close', letGo)
     next()
   }, ms)
-  const letGo = () => clearTimeout(timer)
+  const letGo = () => {
+    clearTimeout(timer)
+    gone()
+  }
   response.once('close', letGo)
 }
 

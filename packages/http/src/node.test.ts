@@ -9,6 +9,7 @@ import { rateLimit } from './node.js'
 describeCases({
   name: 'node:http',
   route: undefined,
+  routesTargets: true,
   tools: {
     header: (request, name) => request.headers[name],
     handler: (answer) => (_: IncomingMessage, response: ServerResponse, event: never) => {

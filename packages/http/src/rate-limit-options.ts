@@ -37,7 +37,7 @@ export interface RateLimitOptions<Request> extends CountingOptions<Request> {
   /** Holds a request for as long as a leaky bucket says. Default: false. */
   queue?: boolean
   /** Gives back what a request took, if its answer has such a status. Default: nothing is. */
-  refundWhen?: (status: number) => boolean
+  refundWhen?: (status: number) => MaybePromise<boolean>
   /** With `false`, nothing is said of likely mistakes. Default: true. */
   warnings?: boolean
 }

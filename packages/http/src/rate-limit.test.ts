@@ -154,7 +154,7 @@ describe('refunds', () => {
     for (let i = 0; i < 2; i++) expect(() => atEnd(decide({}), 500)).not.toThrow()
     expect(warned.mock.calls).toStrictEqual([
       [
-        expect.stringMatching(/refundWhen threw.*of the user/),
+        expect.stringMatching(/nothing was given back.*of the user/),
         { type: 'TidegateWarning', code: 'REFUND_INVALID' },
       ],
     ])

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '@tidegate/core'
+import { type MaybePromise, show, TidegateError } from '@tidegate/core'
 import { prefersProblem, refusal, unavailable } from './answers.js'
 import type { Counted } from './counted.js'
 import { defineCounting } from './counting.js'
@@ -25,8 +25,10 @@ import { isPromise, when } from './when.js'
 
 /** How a framework's request is read. */
 export interface Reader<Request> {
-  /** `rest` is what came with the request. */
+  /** `rest` is what came with the request. The connection's address is read at once: it is lost if the client hangs up. */
   facts(request: Request, whoIs: WhoIs, rest: readonly unknown[]): RequestFacts
+  /** Whether the client has hung up. Default: it has not. */
+  isGone?(request: Request, rest: readonly unknown[]): boolean
   /** What is the same object for every middleware that sees this request. */
   identity(request: Request): object
 }
@@ -41,6 +43,8 @@ export interface RateLimit<Request> {
 
 /** What to do with one request. */
 export interface Ruling<Request> {
+  /** Whether the client hung up before anybody knew who it was. Nothing counts it, so nothing is to run for it. */
+  readonly isGone: boolean
   /** Undefined if the request may pass. */
   readonly refusal: Refusal<Request> | undefined
   /** To be set whatever is answered. */
@@ -86,20 +90,29 @@ export function defineRateLimit<Request>(
   const isAnyTrusted = proxies.trusted.length > 0
 
   const whoIs: WhoIs = (peer, facts) => {
+    if (peer !== undefined && typeof peer !== 'string') throw invalid('peer', 'the address as text', peer)
     if (!isAnyTrusted) mistakes.forwardedUntrusted(facts)
     return clientIp(proxies, peer, (name) => facts.header(name))
   }
 
-  function count(request: Request, rest: readonly unknown[]): MaybePromise<Ruling<Request>> {
-    const facts = reader.facts(request, whoIs, rest)
+  function count(
+    request: Request,
+    facts: RequestFacts,
+    rest: readonly unknown[],
+  ): MaybePromise<Ruling<Request>> {
     const counted = counting.count(request, facts)
     return isPromise(counted)
-      ? counted.then((counted) => rule(request, facts, counted))
-      : rule(request, facts, counted)
+      ? counted.then((counted) => rule(request, facts, rest, counted))
+      : rule(request, facts, rest, counted)
   }
 
-  function rule(request: Request, facts: RequestFacts, counted: Counted | undefined): Ruling<Request> {
-    if (counted === undefined) return UNCOUNTED
+  function rule(
+    request: Request,
+    facts: RequestFacts,
+    rest: readonly unknown[],
+    counted: Counted | undefined,
+  ): Ruling<Request> {
+    if (counted === undefined) return reader.isGone?.(request, rest) ? GONE : UNCOUNTED
     const { allowed, limits, delayMs } = counted
     mistakes.counted(reader.identity(request), limits)
     const headers = lowerCaseHeaders(limits, standards)
@@ -117,7 +130,7 @@ export function defineRateLimit<Request>(
       if (!allowed && enforce) {
         headers['cache-control'] = 'no-store'
         const answer = () => answerOf(event, facts, isUnavailable)
-        return { refusal: { event, status: event.status, answer }, headers, holdMs: 0, atEnd: undefined }
+        return { ...UNCOUNTED, refusal: { event, status: event.status, answer }, headers }
       }
     }
     if (!enforce) {
@@ -126,6 +139,7 @@ export function defineRateLimit<Request>(
       delete headers['retry-after']
     }
     return {
+      isGone: false,
       refusal: undefined,
       headers,
       holdMs: queue && enforce ? Math.min(Math.ceil(delayMs), LONGEST_HOLD_MS) : 0,
@@ -135,6 +149,7 @@ export function defineRateLimit<Request>(
 
   function answerOf(event: RateLimitEvent<Request>, facts: RequestFacts, isUnavailable: boolean) {
     const own = typeof body === 'function' ? body(event) : isUnavailable ? undefined : body
+    if (isPromise(own)) throw invalid('body', 'text or an object; a handler may wait', own)
     if (typeof own === 'string') return { contentType: 'text/plain; charset=utf-8', body: own }
     if (own !== undefined) return { contentType: 'application/json', body: own }
     const asked =
@@ -150,26 +165,31 @@ export function defineRateLimit<Request>(
   /** Giving back, if an answer of this status is a reason to. */
   function refundOf(counted: Counted, status: number): (() => void) | undefined {
     try {
-      if (!refundWhen!(status)) return undefined
+      const isReason = refundWhen!(status)
+      if (!isPromise(isReason)) return isReason ? () => void refund(counted) : undefined
+      const known = isReason.catch(mistakes.refundFailed)
+      return () => void known.then((isReason) => isReason && refund(counted))
     } catch (error) {
       mistakes.refundFailed(error)
       return undefined
     }
-    return () => {
-      try {
-        const refund = counting.refund!(counted)
-        if (isPromise(refund)) refund.catch(() => {})
-      } catch {
-        // The answer is sent, and nobody is there to hear of it. What is not given back comes back with time.
-      }
+  }
+
+  /** The answer is sent, and nobody is there to hear of a failure. What is not given back comes back with time. */
+  async function refund(counted: Counted): Promise<void> {
+    try {
+      await counting.refund!(counted)
+    } catch (error) {
+      if (error instanceof TidegateError && error.code === 'REFUND_INVALID') mistakes.refundFailed(error)
     }
   }
 
   return {
     decide(request, rest = NOTHING) {
       mistakes.called()
-      if (skip === undefined) return count(request, rest)
-      return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, rest)))
+      const facts = reader.facts(request, whoIs, rest)
+      if (skip === undefined) return count(request, facts, rest)
+      return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, facts, rest)))
     },
   }
 }
@@ -188,8 +208,16 @@ const NOTHING: readonly unknown[] = []
 
 /** For a request that nothing counts. */
 const UNCOUNTED = Object.freeze({
+  isGone: false,
   refusal: undefined,
   headers: Object.freeze({}),
   holdMs: 0,
   atEnd: undefined,
 })
+
+/** For one that nothing counts because its client has hung up: to let it pass would be a way around every limit. */
+const GONE = Object.freeze({ ...UNCOUNTED, isGone: true })
+
+function invalid(field: string, what: string, got: unknown): TidegateError {
+  return new TidegateError('OPTION_INVALID', `${field} must return ${what}, got ${show(got)}.`, { field })
+}

@@ -7,6 +7,8 @@ export interface RequestFacts {
   readonly method: string
   /** The canonical path: see `canonicalPath`. */
   readonly path: string
+  /** Other paths that whoever routes the request may see in it. Default: none. */
+  readonly otherPaths?: readonly string[]
   /** As it was sent, without the `?`; empty if there is none. */
   readonly query: string
   /**

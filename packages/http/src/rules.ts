@@ -101,11 +101,12 @@ function pathCondition(path: string | readonly string[]): Condition {
     throw invalid(field, `${field} must be a pattern or a list of them, got ${show(path)}. Write '/api/**'.`)
   }
   const pattern = parsePathPatterns(patterns, (problem) => invalid(field, `${field} ${problem}`))
-  return (request) => {
-    if (pattern.test(request.path)) return true
-    const lax = laxPath(request.path)
-    return lax !== request.path && pattern.test(lax)
+  const isMatch = (path: string): boolean => {
+    if (pattern.test(path)) return true
+    const lax = laxPath(path)
+    return lax !== path && pattern.test(lax)
   }
+  return (request) => isMatch(request.path) || (request.otherPaths?.some(isMatch) ?? false)
 }
 
 function methodCondition(methods: readonly string[]): Condition {

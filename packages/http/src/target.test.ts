@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { holds, hostileText } from '../test/properties.js'
 import { canonicalPath } from './path.js'
-import { targetOf } from './target.js'
+import { otherReadings, targetOf } from './target.js'
 
 it.each([
   ['/login', '/login', ''],
@@ -29,6 +29,33 @@ it.each([
 ])('%s has none, and gets the path that routers see', (url, path, query) => {
   expect(canonicalPath(url)).toBeUndefined()
   expect(targetOf(url)).toStrictEqual({ path, query })
+})
+
+it.each([
+  ['x://y/login', '/login', ''],
+  ['http:///login?x', '/login', 'x'],
+  ['git+ssh://user@host:1/a/../login', '/login', ''],
+])('%s is a path to some routers', (url, path, query) => {
+  expect(targetOf(url)).toStrictEqual({ path, query })
+})
+
+it.each([
+  ['/login', []],
+  ['/a/b/?x=/./', []],
+  ['/./login', ['/./login']],
+  ['/en/%2E./login/', ['/en/../login']],
+  ['//login', ['/./login']],
+  ['/a//', ['/a/.']],
+  ['/x\\y/login', ['/x\\y/login', '/x/y/login']],
+  ['/..#/.', ['/..']],
+  ['http://host/./login', ['/./login']],
+])('%s may also be read as %j', (url, paths) => {
+  expect(otherReadings(url, () => undefined)).toStrictEqual(paths)
+})
+
+it('where the host of a whole URL ends is for the framework to say', () => {
+  expect(otherReadings('x://y;z/login', () => '/;z/login')).toStrictEqual(['/;z/login'])
+  expect(otherReadings('/login', () => '/elsewhere')).toStrictEqual([])
 })
 
 it('whatever the target is, there is a path, and no query, fragment or backslash in it', () => {

@@ -460,6 +460,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       { skip: reject },
       { cost: () => 3 },
       { cost: () => 0.5 },
+      { cost: () => undefined as unknown as number },
       { key: () => ({}) as unknown as string },
     ]) {
       const limiter = limiterOf(two)
@@ -469,6 +470,32 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       expect(text).not.toBe('hello')
       expect(application.handled).toBe(0)
       expect((await limiter.peek('all')).remaining).toBe(2)
+    }
+  },
+
+  async 'answers 500 if a body is promised, for which nobody waits'({ serve }) {
+    quiet()
+    const body = (async () => 'later') as unknown as () => string
+    const { ask, application } = await serve({ policy: two, cost: 2, body })
+    await ask()
+    expect((await ask()).status).toBe(500)
+    expect(application.handled).toBe(1)
+  },
+
+  async 'answers 500 if the key of one rule rejects after that of another has thrown'({ serve }) {
+    quiet()
+    const fail = () => {
+      throw new Error('of the user')
+    }
+    const reject = async () => fail()
+    for (const key of [undefined, allOf({ resolve: reject }, { resolve: fail })]) {
+      const rules = [
+        { policy: two, key: key ?? reject },
+        { policy: two, key: key ?? fail },
+      ]
+      const { ask, application } = await serve({ rules })
+      expect((await ask()).status).toBe(500)
+      expect(application.handled).toBe(0)
     }
   },
 
@@ -519,6 +546,64 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(performance.now() - start).toBeGreaterThanOrEqual(395)
   },
 
+  async 'counts a client that hangs up while something is waited for'({ serve }) {
+    const limiter = limiterOf(two)
+    const { begin, application } = await serve({
+      limiter,
+      async skip() {
+        asked.destroy()
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        skipped++
+        return false
+      },
+    })
+    let skipped = 0
+    let asked: ClientRequest
+    for (let i = 0; i < 4; i++) {
+      asked = begin('/')
+      await vi.waitFor(() => expect(skipped).toBe(i + 1))
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect((await limiter.peek('ip:127.0.0.1')).remaining).toBe(0)
+    expect(application.handled).toBe(2)
+  },
+
+  async 'runs nothing for a client that has hung up and that nothing counts'({ serve }) {
+    vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    let isKnown = false
+    const { begin, application } = await serve({
+      policy: two,
+      async key() {
+        asked.destroy()
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        isKnown = true
+        return undefined
+      },
+    })
+    const asked = begin('/')
+    await vi.waitFor(() => expect(isKnown).toBe(true))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(application.handled).toBe(0)
+  },
+
+  async 'is not got around by another way to write the target'({ framework, serve }) {
+    const rules = ['/login', '/{locale}/login'].map((path) => ({
+      match: { path },
+      policy: fixedWindow({ limit: 1, window: '1m', name: path === '/login' ? 'one' : 'other' }),
+    }))
+    const { ask, application } = await serve({ rules })
+    for (const target of ['/login', '/en/login']) expect((await ask(target)).status).toBe(200)
+    const targets = ['//login', '/login#x', '/Login/', 'http://host/login']
+    if (framework.routesTargets) {
+      // To a URL these are something else.
+      targets.push('/./login', '/%2e/login', '/../login', '/x\\y/login')
+      targets.push('x://y/login', 'http:///login', 'x://y;z/login')
+    }
+    // What some of them do not take at all is as good.
+    for (const target of targets) expect([400, 404, 429]).toContain((await ask(target)).status)
+    expect(application.handled).toBe(2)
+  },
+
   async 'does not hold anybody in a dry run'({ serve }) {
     const limiter = limiterOf(leakyBucket({ capacity: 2, leakRate: '1/1h', name: 'leaky' }))
     const { ask } = await serve({ limiter, queue: true, enforce: false })
@@ -526,18 +611,25 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
   },
 
   async 'gives back what a request took, by the status of its answer'({ serve }) {
-    const refundWhen = (status: number) => status >= 500
+    const isReason = (status: number) => status >= 500
     const store = memoryStore()
     const left = (policy: Policy) => store.peek({ policy, key: 'all', cost: 1 }).remaining
     const other = fixedWindow({ limit: 5, window: '1m', name: 'other' })
     for (const options of [
-      { limiter: createLimiter({ store, policy: two }) },
-      { store, rules: [{ policy: two }, { policy: other }] },
+      { limiter: createLimiter({ store, policy: two }), refundWhen: isReason },
+      {
+        limiter: createLimiter({ store, policy: two }),
+        refundWhen: async (status: number) => isReason(status),
+      },
+      { store, rules: [{ policy: two }, { policy: other }], refundWhen: isReason },
     ]) {
-      const { ask } = await serve({ ...options, key: 'all', refundWhen })
-      expect((await ask('/status/503')).status).toBe(503)
-      await vi.waitFor(() => expect(left(two)).toBe(2))
+      const { ask } = await serve({ ...options, key: 'all' })
+      for (const method of ['GET', 'HEAD']) {
+        expect((await ask('/status/503', {}, method)).status).toBe(503)
+        await vi.waitFor(() => expect(left(two)).toBe(2))
+      }
       expect((await ask('/status/404')).status).toBe(404)
+      await new Promise((resolve) => setTimeout(resolve, 10))
       expect(left(two)).toBe(1)
       store.reset({ policy: two, key: 'all' })
     }

@@ -21,6 +21,8 @@ export interface Framework {
   tools: Tools
   /** The path of the application's pages as the framework calls it, if it does. */
   route: string | undefined
+  /** Whether it routes the target as it was sent, and not a URL that was made of it. */
+  routesTargets: boolean
   serve(options: AnyOptions, application: Application): Promise<Serving>
 }
 
