@@ -1,4 +1,10 @@
-import { type FailureEvent, MemoryStore, type Store, surviveFailures } from '@tidegate/core'
+import {
+  type BreakerState,
+  type FailureEvent,
+  MemoryStore,
+  type Store,
+  surviveFailures,
+} from '@tidegate/core'
 import { instancesOf, RedisStore } from '@tidegate/redis'
 import { commandsOf } from '@tidegate/redis/store-commands'
 import type { StoreConfig } from './config/store.js'
@@ -12,6 +18,7 @@ export interface Composed {
   readonly instances: Instances
   /** What the race runs against it. */
   readonly counter: NaiveCounter
+  breakerState(): BreakerState
 }
 
 /** The store that a configuration names. This is the one place of the service that knows which stores there are. */
@@ -22,13 +29,15 @@ export function composeStore(
 ): Composed {
   if (config.kind === 'memory') {
     const store = new MemoryStore({ maxKeys: config.maxKeys })
-    return { store, instances: onlyThis(self), counter: inMemory() }
+    return { store, instances: onlyThis(self), counter: inMemory(), breakerState: () => 'closed' }
   }
   const { url, options, deadlineMs, rememberRefusalsMs } = config
   const redis = new RedisStore(url, { ...options, rememberRefusalsMs })
   const { connectTimeoutMs = 1000 } = options
+  const store = surviveFailures(redis, { deadlineMs, connectTimeoutMs, onEvent })
   return {
-    store: surviveFailures(redis, { deadlineMs, connectTimeoutMs, onEvent }),
+    store,
+    breakerState: () => store.breakerState,
     instances: sharedBy(self, instancesOf(redis)),
     counter: inRedis(commandsOf(redis)),
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Watch, type WatchOptions, watchConfig } from './watch.js'
+import { type Watch, type WatchOptions, watchConfig, watchEarly } from './watch.js'
 
 // These are about what a real file system says and when, so they wait for it: there is no clock to hand in.
 
@@ -150,4 +150,15 @@ describe('nothing is noticed', () => {
     await wait(300)
     expect(watch.calls()).toBe(0)
   })
+})
+
+it('what changes before there is anybody to tell is told as soon as there is', async () => {
+  const watch = watchEarly(file, POLL)
+  open.push(watch)
+  writeFileSync(file, 'port: 2\n')
+  // Long enough to notice it, as a rule; if it is noticed later, it is told later.
+  await wait(200)
+  await new Promise<void>((resolve) => watch.tell(resolve))
+  writeFileSync(file, 'port: 3\n')
+  await new Promise<void>((resolve) => watch.tell(resolve))
 })

@@ -17,8 +17,6 @@ export interface Watch {
  * swapped by a symbolic link as Kubernetes does. So the folder is watched, not the file, which may be another one
  * next time; and because some file systems never say anything, it also looks by itself now and then. A file that
  * is gone or cannot be read has not changed. It keeps no process alive.
- *
- * Begin to watch before the file is loaded: a change in between is then not missed.
  */
 export function watchConfig(file: string, onChange: () => void, options: WatchOptions = {}): Watch {
   const { debounceMs = 100, pollMs = 2000 } = options
@@ -51,6 +49,28 @@ export function watchConfig(file: string, onChange: () => void, options: WatchOp
       clearInterval(poll)
       clearTimeout(waiting)
       watcher?.close()
+    },
+  }
+}
+
+/** A watch that has begun before there is anybody to tell. */
+export interface EarlyWatch extends Watch {
+  /** From now on this is called. If something has changed before, at once. */
+  tell(onChange: () => void): void
+}
+
+/** Watches what a service is about to be started by, so that what is written while it starts is not missed. */
+export function watchEarly(file: string, options: WatchOptions = {}): EarlyWatch {
+  let hasChanged = false
+  let onChange = () => {
+    hasChanged = true
+  }
+  const { close } = watchConfig(file, () => onChange(), options)
+  return {
+    close,
+    tell(listener) {
+      onChange = listener
+      if (hasChanged) listener()
     },
   }
 }

@@ -1,4 +1,4 @@
-import { watchConfig } from '../config/watch.js'
+import { watchEarly } from '../config/watch.js'
 import { createLog } from '../log/log.js'
 import { announce } from './announce.js'
 import { reload } from './reload.js'
@@ -9,9 +9,13 @@ import type { RunningServer, StartOptions } from './start-options.js'
 /** Serves with this process alone. */
 export async function startAlone({ config, load, file }: StartOptions): Promise<RunningServer> {
   const log = createLog(config.log.level)
-  const { url, service, close } = await serve({ config, log })
+  const watch = file === undefined ? undefined : watchEarly(file)
+  const { url, service, close } = await serve({ config, log }).catch((error) => {
+    watch?.close()
+    throw error
+  })
   const again = () => reload(service, load, file, log)
-  const watch = file === undefined ? undefined : watchConfig(file, again)
+  watch?.tell(again)
   const ignoreSignals = obeySignals({ stop: close, reload: again }, log)
   announce(url, config, 1, log)
   return {

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
-import { watchConfig } from '../config/watch.js'
+import { watchEarly } from '../config/watch.js'
 import { createLog } from '../log/log.js'
 import { announce } from './announce.js'
 import { countForAll } from './count-all.js'
@@ -50,6 +50,7 @@ export async function startPrimary({ config, file, workers }: StartOptions): Pro
     clearTimeout(late)
   }
 
+  const watch = file === undefined ? undefined : watchEarly(file)
   answerForAll()
   countForAll()
   // What is said to a worker that has only just begun does not arrive.
@@ -64,7 +65,7 @@ export async function startPrimary({ config, file, workers }: StartOptions): Pro
     const reload = () => {
       for (const [i, worker] of running().entries()) tell(worker, { tidegate: 'reload', isQuiet: i > 0 })
     }
-    const watch = file === undefined ? undefined : watchConfig(file, reload)
+    watch?.tell(reload)
     const ignoreSignals = obeySignals({ stop: close, reload }, log)
     announce(url, config, workers, log)
     return {
@@ -76,6 +77,7 @@ export async function startPrimary({ config, file, workers }: StartOptions): Pro
       },
     }
   } catch (error) {
+    watch?.close()
     await close()
     throw error
   }

@@ -3,9 +3,32 @@ import { expositionAt, valueIn } from '../../test/metrics.js'
 import { configFile, type ServerProcess, startProcess } from '../../test/process.js'
 import { until } from '../../test/redis-server.js'
 import { ask, CHECK } from '../../test/service.js'
+import type { Config } from '../config/config.js'
+import { loadConfig } from '../config/load.js'
+import { startServer } from '../server.js'
 
 const policy = (limit: number) =>
   `policies: { mine: { algorithm: fixed-window, limit: ${limit}, window: 1d } }\n`
+
+it('a file that is written while the service starts is in force when it serves', async () => {
+  const file = configFile(`log: { level: error }\nport: 0\n${policy(10)}`)
+  const load = () => loadConfig({ file: file.path, env: {}, flags: {} })
+  const starting = startServer({
+    config: (load() as { config: Config }).config,
+    load,
+    file: file.path,
+    workers: 1,
+  })
+  file.write(`log: { level: error }\nport: 0\n${policy(20)}`)
+  const { url, close } = await starting
+  try {
+    const limit = async () => (await ask(`${url}${CHECK}?policy=mine&key=k`)).body.limit
+    await until('the new limit', async () => (await limit()) === 20)
+  } finally {
+    await close()
+    file.remove()
+  }
+})
 
 describe('a file that changes', () => {
   let file: ReturnType<typeof configFile>

@@ -44,7 +44,13 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
     version: version(),
     startedMs: Date.now(),
   }
-  const { store, instances, counter } = composeStore(config.store, self, (event) => note(event, metrics, log))
+  const { store, instances, counter, breakerState } = composeStore(config.store, self, (event) => {
+    note(event, metrics, log)
+    if (event.type !== 'breaker') return
+    // Of a store in parts it is the worst, and not that of the part that has just changed.
+    const state = breakerState()
+    metrics.setBreaker(state === 'half-open' ? 'half_open' : state)
+  })
   const health = watchHealth(store, kindOf(config.store))
   const metrics = createMetrics(async () => (await health.look()).isUp)
   const keys = createNotedKeys()
@@ -93,9 +99,6 @@ function note(event: FailureEvent, metrics: Metrics, log: Logger): void {
           { err: event.error },
           'The store does not answer; policies answer as their onStoreFailure says',
         )
-      break
-    case 'breaker':
-      metrics.setBreaker(event.state === 'half-open' ? 'half_open' : event.state)
       break
     case 'call-failed':
       metrics.countStoreError()
