@@ -6,7 +6,6 @@ export default defineConfig({
       'packages/**/*.test.ts',
       'apps/**/*.test.ts',
       'scripts/**/*.test.ts',
-      'docs/**/*.test.ts',
       'bench/src/**/*.test.ts',
       'e2e/src/**/*.test.ts',
     ],

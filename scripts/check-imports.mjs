@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * What each part may import of the others, and whether it may use Node's own modules: in all of its files, in none,
- * or only in these, which the others may not import either.
- * @type {Record<string, { may: string[], node: boolean | string[] }>}
+ * or only in these, which the others may not import either. `only` names the files to which one of them is left: the
+ * service knows in one place which stores there are, and in one how their configuration is written.
+ * @type {Record<string, { may: string[], node: boolean | string[], only?: Record<string, string[]> }>}
  */
 const RULE = {
   'packages/core': { may: [], node: false },
@@ -17,7 +18,11 @@ const RULE = {
     node: ['express.ts', 'fastify.ts', 'koa.ts', 'nest.ts', 'node.ts', 'node-facts.ts', 'node-response.ts'],
   },
   'packages/client': { may: ['@tidegate/core'], node: false },
-  'apps/server': { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
+  'apps/server': {
+    may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'],
+    node: true,
+    only: { '@tidegate/redis': ['compose.ts', 'config/store.ts'] },
+  },
   'apps/web': { may: ['@tidegate/core'], node: false },
   e2e: { may: ['@tidegate/core', '@tidegate/redis'], node: true },
   bench: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
@@ -51,6 +56,10 @@ for (const [part, rule] of Object.entries(RULE)) {
           mistakes.push(
             `${where} may not import ${specifier}; ${part} may import ${rule.may.join(', ') || 'nothing'}`,
           )
+        }
+        const only = rule.only?.[name]
+        if (!isTest && only !== undefined && !only.includes(relative(join(root, part, 'src'), file))) {
+          mistakes.push(`${where} may not import ${specifier}; of ${part} only ${only.join(' and ')} may`)
         }
       } else if (specifier.startsWith('node:') && !mayUseNode(part, file) && !isTest) {
         mistakes.push(`${where} may not import ${specifier}: ${part} also runs where Node's modules are not`)

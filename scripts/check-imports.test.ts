@@ -55,6 +55,11 @@ it.each([
     'packages/http/src/a.ts may not import ./node-facts.js, which is for Node only',
   ],
   [
+    'a store where the service may not know which there are',
+    { 'apps/server/src/api/a.ts': "import { RedisStore } from '@tidegate/redis'" },
+    'only compose.ts and config/store.ts may',
+  ],
+  [
     'loaded late',
     { 'packages/core/src/a.ts': "const fs = await import('node:fs')" },
     "where Node's modules are not",

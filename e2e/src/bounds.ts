@@ -70,7 +70,7 @@ function excessOfBucket(
 }
 
 interface Allowance {
-  /** What may have been admitted up to a moment that ends an interval, less ↓ of the one that begins it. */
+  /** What may have been admitted up to a moment that ends an interval, less what may have been before the one that begins it. */
   readonly allowanceAt: (us: number) => number
   readonly allowanceBefore: (us: number) => number
   readonly say: (units: number, fromUs: number, toUs: number) => string

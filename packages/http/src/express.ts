@@ -19,12 +19,12 @@ export interface ExpressRateLimitOptions extends RateLimitOptions<Request> {
 
 /** `app.use(rateLimit({ limiter }))`, or for a route: `app.get('/search', rateLimit({ limiter }), …)`. */
 export function rateLimit(options: ExpressRateLimitOptions): RequestHandler {
-  const rule = defineRateLimit(options, ADDITION)
+  const rateLimiting = defineRateLimit(options, ADDITION)
   const { handler } = options
 
   return function rateLimit(request, response, next) {
     const refuse = handler && (({ event }: Refusal<Request>) => handler(request, response, next, event))
-    limit(rule, request, { response, next, refuse })
+    limit(rateLimiting, request, { response, next, refuse })
   }
 }
 

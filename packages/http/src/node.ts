@@ -21,7 +21,7 @@ export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage> 
 
 /** `createServer(rateLimit({ limiter })((request, response) => response.end('hello')))` */
 export function rateLimit(options: NodeRateLimitOptions): (handler: Handler) => Handler {
-  const rule = defineRateLimit(options, ADDITION)
+  const rateLimiting = defineRateLimit(options, ADDITION)
   const { handler: refuseWith, onError = answer500 } = options
 
   return (handler) =>
@@ -30,7 +30,7 @@ export function rateLimit(options: NodeRateLimitOptions): (handler: Handler) => 
         error === undefined ? handler(request, response) : onError(error, request, response)
       const refuse =
         refuseWith && (({ event }: Refusal<IncomingMessage>) => refuseWith(request, response, event))
-      limit(rule, request, { response, next, refuse })
+      limit(rateLimiting, request, { response, next, refuse })
     }
 }
 

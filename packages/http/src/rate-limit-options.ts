@@ -75,7 +75,7 @@ const KNOWN = [
   'warnings',
 ]
 
-const FUNCTIONS = ['skip', 'onDecision', 'onDenied', 'refundWhen', 'handler', 'peer'] as const
+const FUNCTIONS = ['skip', 'onDecision', 'onDenied', 'refundWhen', 'handler', 'peer', 'onError'] as const
 const FLAGS = ['enforce', 'queue', 'warnings', 'global'] as const
 
 /** What is wrong with options that says so by itself; `more` are those that only this framework has. */
@@ -84,6 +84,7 @@ export function assertRateLimitOptions(of: string, options: object, more: readon
   const given = options as RateLimitOptions<unknown> & {
     handler?: unknown
     peer?: unknown
+    onError?: unknown
     global?: unknown
   }
   for (const field of FUNCTIONS) {

@@ -17,7 +17,7 @@ const two = fixedWindow({ limit: 2, window: '1m', name: 'two' })
 function define(options: RateLimitOptions<Asked>, isMadeLate = true) {
   return defineRateLimit(options, {
     name: 'rateLimit()',
-    options: ['handler'],
+    options: ['handler', 'onError'],
     isMadeLate,
     reader: {
       facts: (asked, whoIs) => {
@@ -97,6 +97,7 @@ describe('options that are wrong', () => {
     ['a body that is none', { limiter, body: 5 }, 'body', /text, an object, or a function/],
     ['skip that is no function', { limiter, skip: true }, 'skip', /must be a function/],
     ['a handler that is none', { limiter, handler: 'x' }, 'handler', /must be a function/],
+    ['an answer to errors that is none', { limiter, onError: 5 }, 'onError', /must be a function/],
     ['enforce that is no flag', { limiter, enforce: 'no' }, 'enforce', /true or false/],
     ['a queue without a leaky bucket', { limiter, queue: true }, 'queue', /leakyBucket\(\)/],
     ['a queue of days', { policy: slow, queue: true }, 'queue', /smaller capacity or a faster leakRate/],

@@ -4,8 +4,8 @@ import { Socket } from 'node:net'
  * What is done at the end of a turn of the event loop, together with all else that came in it: first everything that has
  * arrived is read and decided, then everything is answered, then all answers are sent. To answer each request before the
  * next is read, or to send each answer before the next is made, costs a busy server more, above all because whoever waits
- * is woken up for each by itself. A request that comes alone waits for nothing. Sent
- * together are the answers on connections that were given to `sendTogether`, all others as they are made.
+ * is woken up for each by itself. A request that comes alone waits for nothing. Only connections that were given to
+ * `sendTogether` have their answers sent together; on all others each is sent as it is made.
  */
 
 interface Waiting {
