@@ -167,6 +167,14 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     }
   }
 
+  function settle(one: Waiting, reply: EntryReply): void {
+    if ('failed' in reply) {
+      // It comes inside an answer, where no client looks for it.
+      if (reply.failed.startsWith('READONLY')) connection.leave?.()
+      one.reject(storeFailed(new Error(reply.failed)))
+    } else one.resolve(reply)
+  }
+
   function ask({ script, args }: Call): Promise<unknown> {
     return connection.send(args[1]!, 'evalsha', [script.sha, ...args])
   }
@@ -254,11 +262,6 @@ function takeFirst(lane: Lane, count: number): Waiting[] {
 
 function lacksScript(error: unknown): boolean {
   return String((error as Error)?.message).startsWith('NOSCRIPT')
-}
-
-function settle(one: Waiting, reply: EntryReply): void {
-  if ('failed' in reply) one.reject(storeFailed(new Error(reply.failed)))
-  else one.resolve(reply)
 }
 
 function storeFailed(error: unknown, whyLost?: string): TidegateError {

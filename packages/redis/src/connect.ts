@@ -55,10 +55,21 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
   }
 }
 
-function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady'> {
+function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady' | 'leave'> {
+  // Until it is closed, ioredis calls it ready.
+  let isLeft = false
+  client.on('close', () => {
+    isLeft = false
+  })
+  const isReady = () => client.status === 'ready' && !isLeft
   return {
-    isReady: () => client.status === 'ready',
+    isReady,
     onReady: (listener) => client.on('ready', listener),
+    leave() {
+      if (!isReady()) return
+      isLeft = true
+      client.disconnect(true)
+    },
   }
 }
 

@@ -13,6 +13,8 @@ export interface RedisConnection {
   onReady?(listener: () => void): void
   /** Of a cluster: the node that a slot is on, as far as it is known. */
   nodeOf?(slot: number): string | undefined
+  /** Leaves the server for whichever is there now: it has become a replica. */
+  leave?(): void
   /** Why there was no connection the last time, where it is known. */
   whyLost?(): string | undefined
 }

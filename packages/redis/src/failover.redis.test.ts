@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cutUnderLoad } from '../test/cut-under-load.js'
 import { keyOn, type RedisCluster, startCluster } from '../test/redis-cluster.js'
 import { type RedisSentinels, startSentinels } from '../test/redis-sentinel.js'
-import { isPrimary, type RedisServer, startRedis, until } from '../test/redis-server.js'
+import { clientOf, isPrimary, type RedisServer, startRedis, until } from '../test/redis-server.js'
 import { RedisStore } from './redis-store.js'
 
 /** Nothing comes back by itself within a test. */
@@ -154,6 +154,28 @@ describe('one server', () => {
       server.process.kill('SIGCONT')
       await until('an answer', async () => (await check()) === 'answered')
     } finally {
+      await store.close()
+    }
+  })
+
+  it('one that has become a replica is left for whoever is at its address now', async () => {
+    const policy = fixedWindow({ limit: 1000, window: WINDOW, name: 'demoted' })
+    const store = new RedisStore(server.url)
+    const client = clientOf(server)
+    const check = () => store.check({ policy, key: 'k', cost: 1 }).then(() => 'answered', String)
+    const connections = async () =>
+      Number(/total_connections_received:(\d+)/.exec(await client.info('stats'))?.[1])
+    try {
+      expect(await check()).toBe('answered')
+      const before = await connections()
+      await client.replicaof('127.0.0.1', 1)
+      expect(await check()).toContain('READONLY')
+      await until('a new connection', async () => (await connections()) === before + 1)
+      await client.replicaof('NO', 'ONE')
+      await until('an answer', async () => (await check()) === 'answered')
+    } finally {
+      await client.replicaof('NO', 'ONE')
+      client.disconnect()
       await store.close()
     }
   })
