@@ -46,10 +46,8 @@ const OPTIONS = ['prefix', 'maxBatch', 'rememberRefusalsMs', 'maxRemembered', ..
  * refused is refused again without asking, for a moment: see `rememberRefusals`.
  */
 export class RedisStore implements Store {
-  readonly #store: Store
-  readonly #batcher: ReturnType<typeof createBatcher>
-  readonly #partOf: (request: ResetRequest) => string
-  readonly #onReady: RedisConnection['onReady']
+  /** The same, except that a remembered refusal is a plain value: see `Store`. */
+  readonly plain: Store
 
   /** `redis://`, `rediss://`, `redis+sentinel://h1,h2/name`, `redis+cluster://h1,h2`, or a client of your own. */
   constructor(
@@ -64,58 +62,63 @@ export class RedisStore implements Store {
     const timeUs = clock === undefined ? () => 0 : () => clock.nowUs()
     const maxWaitMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
     const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs })
-    this.#batcher = batcher
-    const giveBack = (request: RefundRequest) => this.#store.refund(request)
+    const giveBack = (request: RefundRequest) => this.plain.refund(request)
     const bare = createBareStore({ connection, batcher, prefix, slotOf, giveBack })
     const { nodeOf, onReady } = connection
-    this.#onReady = onReady
-    this.#partOf = nodeOf ? (request) => nodeOf(slotOf(bare.redisKeyOf(request))) ?? 'unknown' : () => 'all'
-    this.#store = rememberRefusals(bare, {
+    const remembering = rememberRefusals(bare, {
       capMs: rememberRefusalsMs,
       maxKeys: maxRemembered,
       except: bare.lostRace,
       ...(clock === undefined ? {} : { now: () => clock.nowUs() / 1000 }),
     })
+    this.plain = Object.freeze({
+      ...remembering,
+      partOf: nodeOf
+        ? (request: ResetRequest) => nodeOf(slotOf(bare.redisKeyOf(request))) ?? 'unknown'
+        : () => 'all',
+      onReachable: (listener: () => void) => onReady?.(listener),
+      expectDeadline: batcher.expectDeadline,
+    })
   }
 
   check(request: TakeRequest): Promise<Decision> {
-    return Promise.resolve(this.#store.check(request))
+    return Promise.resolve(this.plain.check(request))
   }
 
   /** A limit has no decision if the remembered refusal of another had already refused the take. */
   take(requests: readonly TakeRequest[]): Promise<TakeResult> {
-    return Promise.resolve(this.#store.take(requests))
+    return Promise.resolve(this.plain.take(requests))
   }
 
   peek(request: TakeRequest): Promise<Decision> {
-    return Promise.resolve(this.#store.peek(request))
+    return Promise.resolve(this.plain.peek(request))
   }
 
   refund(request: RefundRequest): Promise<number> {
-    return Promise.resolve(this.#store.refund(request))
+    return Promise.resolve(this.plain.refund(request))
   }
 
   reset(request: ResetRequest): Promise<void> {
-    return Promise.resolve(this.#store.reset(request))
+    return Promise.resolve(this.plain.reset(request))
   }
 
   /** The node that a key is on: on a cluster, one can be down while the others are not. */
   partOf(request: ResetRequest): string {
-    return this.#partOf(request)
+    return this.plain.partOf!(request)
   }
 
   /** Told of every new connection: on a cluster, of that of any node. */
   onReachable(listener: () => void): void {
-    this.#onReady?.(listener)
+    this.plain.onReachable!(listener)
   }
 
   /** What has not been sent by then is not sent any more. Default: the connect time-out. */
   expectDeadline(ms: number): void {
-    this.#batcher.expectDeadline(ms)
+    this.plain.expectDeadline!(ms)
   }
 
   close(): Promise<void> {
-    return Promise.resolve(this.#store.close())
+    return Promise.resolve(this.plain.close())
   }
 }
 

@@ -1,7 +1,7 @@
-import { fixedWindow, type Policy, slidingWindowLog, tokenBucket } from '@tidegate/core'
+import { fixedWindow, type Policy, slidingWindowLog, surviveFailures, tokenBucket } from '@tidegate/core'
 import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { clientOf, type RedisServer, startRedis } from '../test/redis-server.js'
+import { clientOf, type RedisServer, startRedis, until } from '../test/redis-server.js'
 import { RedisStore } from './redis-store.js'
 
 // Refusals from memory, on a real server and on real time. What they promise is in core's tests; here it is that
@@ -159,6 +159,37 @@ it('a take of which one limit is remembered asks nobody, and has no decision for
     }),
   ).toBe(0)
   expect((await store.peek(requests[0]!)).remaining).toBe(5)
+})
+
+it('a client that keeps knocking is no sign that Redis is up', async () => {
+  const lost = await startRedis()
+  const remembering = new RedisStore(lost.url, { rememberRefusalsMs: 60_000 })
+  const surviving = surviveFailures(remembering)
+  const check = (key: string, cost = 1) => surviving.check({ policy: hour, key, cost })
+  const knock = async () => {
+    expect(await check('blocked')).toMatchObject({ allowed: false })
+    expect(await surviving.take([{ policy: hour, key: 'blocked', cost: 1 }])).toMatchObject({
+      allowed: false,
+    })
+  }
+  try {
+    await check('blocked', 5)
+    await knock()
+    await lost.stop()
+    for (let failures = 0; failures < 5; failures++) {
+      await knock()
+      await knock()
+      expect(await check('other')).toMatchObject({ degraded: 'open' })
+    }
+    expect(surviving.breakerState).toBe('open')
+    // Until one may ask: it is refused from memory, and the next one asks.
+    await until('leave to ask', async () => (await check('blocked')).degraded === undefined)
+    await check('blocked')
+    expect(surviving.breakerState).toBe('half-open')
+  } finally {
+    await remembering.close()
+    await lost.stop()
+  }
 })
 
 it('with rememberRefusalsMs of 0, every check asks', async () => {

@@ -19,6 +19,11 @@ export interface Store {
    * `createLimiter` leaves such a store as it is. Default: false.
    */
   readonly alwaysAnswers?: boolean
+  /**
+   * The same store, except that what it knows without asking anybody, such as a remembered refusal, is a plain value.
+   * `surviveFailures` goes around this one: such an answer does not show that the store is up. Default: itself.
+   */
+  readonly plain?: Store
   /** Takes from one limit. */
   check(request: TakeRequest): MaybePromise<Decision>
   /** Takes from every limit or from none. */

@@ -59,7 +59,8 @@ export function surviveFailures(store: Store, options: FailureOptions = {}): Sur
     }
   }
 
-  const breaker: BreakerStore = withBreaker(withDeadline(store, { deadlineMs, connectTimeoutMs, timers }), {
+  const inTime = withDeadline(store.plain ?? store, { deadlineMs, connectTimeoutMs, timers })
+  const breaker: BreakerStore = withBreaker(inTime, {
     timers,
     random,
     onChange({ state, part, error }) {
