@@ -150,25 +150,22 @@ export class MemoryStore implements SyncStore {
 
   #adopt(policy: Policy, known: Space | undefined): Space {
     assertPolicy(policy)
-    // Another algorithm starts afresh: nobody reads what is in the old space any more, and it is swept up.
-    if (known?.algorithm !== algorithmOf(policy)) return this.#newSpace(policy)
+    const algorithm = algorithmOf(policy)
+    // Another algorithm starts afresh, but only a take may end what is there: until then its space is nobody's.
+    if (known?.algorithm !== algorithm)
+      return { number: NOBODY, policy, algorithm, slots: new KeyMap(this.#keyOf), size: 0 }
     known.policy = policy
     return known
   }
 
-  #newSpace(policy: Policy): Space {
+  /** With its first key a space has the name: nobody reads what another algorithm left there, and it is swept up. */
+  #settle(space: Space): void {
+    const { name } = space.policy
+    if (this.#spaces.get(name) === space) return
     this.#sweepSpaces()
-    const number = this.#freeNumbers.pop() ?? this.#spaceByNumber.length
-    const space: Space = {
-      number,
-      policy,
-      algorithm: algorithmOf(policy),
-      slots: new KeyMap(this.#keyOf),
-      size: 0,
-    }
-    this.#spaceByNumber[number] = space
-    this.#spaces.set(policy.name, space)
-    return space
+    space.number = this.#freeNumbers.pop() ?? this.#spaceByNumber.length
+    this.#spaceByNumber[space.number] = space
+    this.#spaces.set(name, space)
   }
 
   /** Two names for every new one: names without keys do not pile up. */
@@ -187,9 +184,9 @@ export class MemoryStore implements SyncStore {
   #newSlot(space: Space, key: string, now: number): number {
     this.#sweep(now)
     if (this.#slots.size >= this.#maxKeys) this.#evict(now)
+    if (space.size++ === 0) this.#settle(space)
     const slot = this.#slots.add(space.number, key)
     space.slots.add(this.#keyOf(slot), slot)
-    space.size++
     return slot
   }
 
@@ -283,7 +280,8 @@ const CLOSED: Clock = {
 
 /** The keys of one policy name, under one algorithm. */
 interface Space {
-  readonly number: number
+  /** What its rows name it by; `NOBODY` until it has one. */
+  number: number
   readonly slots: KeyMap
   size: number
   /** The policy last seen under this name. */

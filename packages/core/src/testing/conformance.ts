@@ -370,6 +370,25 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
         }
       }
     })
+
+    promise('nothing but a take under another algorithm ends what is counted', async (store) => {
+      const full = fixedWindow({ limit: 1, window: '1h', name: 'full' })
+      await take(store, full, 'k')
+      for (const first of EACH) {
+        for (const second of EACH) {
+          if (first.algorithm === second.algorithm) continue
+          const [own, policy] = [renamed(first), renamed(second)]
+          const { timeMs } = await take(store, own, 'k', 10)
+          deepEqual((await store.peek({ policy, key: 'k', cost: 1 })).remaining, 10)
+          deepEqual(await store.refund({ policy, key: 'k', timeMs, cost: 1 }), 0)
+          await store.reset({ policy, key: 'other' })
+          const requests = [policy, full].map((policy) => ({ policy, key: 'k', cost: 1 }))
+          deepEqual((await store.take(requests)).allowed, false)
+          deepEqual((await store.peek({ policy: own, key: 'k', cost: 1 })).remaining, 0)
+          await store.reset({ policy: own, key: 'k' })
+        }
+      }
+    })
   })
 
   describe('clocks', () => {
