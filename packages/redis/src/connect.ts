@@ -44,7 +44,8 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
     lost = error.lastNodeError ?? error
   })
-  client.on('ready', () => {
+  // Not when it is ready: of a database that is not there it has heard by then.
+  client.on('connect', () => {
     lost = undefined
   })
   return {
@@ -56,18 +57,24 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
 }
 
 function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady' | 'leave'> {
-  // Until it is closed, ioredis calls it ready.
-  let isLeft = false
-  client.on('close', () => {
-    isLeft = false
+  // What ioredis calls ready nevertheless: a connection that is being left, or whose database is not the one asked for.
+  let isUnfit = false
+  client.on('connect', () => {
+    isUnfit = false
   })
-  const isReady = () => client.status === 'ready' && !isLeft
+  client.on('error', (error: Error & { command?: { name: string } }) => {
+    if (error.command?.name === 'select') isUnfit = true
+  })
+  const isReady = () => client.status === 'ready' && !isUnfit
   return {
     isReady,
-    onReady: (listener) => client.on('ready', listener),
+    onReady: (listener) =>
+      client.on('ready', () => {
+        if (isReady()) listener()
+      }),
     leave() {
       if (!isReady()) return
-      isLeft = true
+      isUnfit = true
       client.disconnect(true)
     },
   }

@@ -94,6 +94,29 @@ it('a reset comes after the checks that were made before it', async () => {
   }
 })
 
+it('a database that cannot be chosen is not database 0: nothing is counted, and it is said why', async () => {
+  const policy = fixedWindow({ limit: 5, window: '1h', name: 'database' })
+  const admin = new Redis(server.port, '127.0.0.1')
+  await admin.call('ACL', 'SETUSER', 'stay', 'reset', 'on', '>secret', '~*', '+@all', '-select')
+  const address = `127.0.0.1:${server.port}`
+  const stores = [`redis://${address}/99`, `redis://stay:secret@${address}/1`].map(
+    (url) => new RedisStore(url, { connectTimeoutMs: 200 }),
+  )
+  const whys = [/DB index is out of range/, /no permissions to run the 'select' command/]
+  try {
+    for (const [i, store] of stores.entries()) {
+      for (let again = 0; again < 2; again++) {
+        const failed = { code: 'STORE_FAILED', message: expect.stringMatching(whys[i]!) }
+        await expect(store.check({ policy, key: 'k', cost: 1 })).rejects.toMatchObject(failed)
+      }
+    }
+    expect(await admin.exists('rate_limiter:database:k')).toBe(0)
+  } finally {
+    for (const store of stores) await store.close()
+    admin.disconnect()
+  }
+})
+
 it('says why there is no connection, and refuses an option that it does not have', async () => {
   const policy = fixedWindow({ limit: 5, window: '1h', name: 'lost' })
   const store = new RedisStore('redis://127.0.0.1:1')
