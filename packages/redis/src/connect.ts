@@ -11,7 +11,7 @@ export interface ConnectOptions {
   password?: string
   /** TLS options for `rediss://`; with them, Sentinel and Cluster use TLS too. Default: none. */
   tls?: ConnectionOptions
-  /** How long to wait for a connection, and for any answer on it, in milliseconds. Default: 1000. */
+  /** How long to wait for a connection, and for any answer on it, in milliseconds; at most 60,000. Default: 1000. */
   connectTimeoutMs?: number
 }
 

@@ -54,14 +54,13 @@ export class RedisStore implements Store {
     redis: string | IoredisClient | NodeRedisClient | NodeRedisCluster,
     options: RedisStoreOptions = {},
   ) {
-    const { prefix, maxBatch, rememberRefusalsMs, maxRemembered } = parse(options)
+    const { prefix, maxBatch, rememberRefusalsMs, maxRemembered, connectTimeoutMs } = parse(options)
     const connection = connectionTo(redis, options)
     keepCommands(this, connection, prefix)
     const slotOf = connection.isCluster ? calculateSlot : () => 0
     const clock = (options as { [TIME_DOOR]?: Clock })[TIME_DOOR]
     const timeUs = clock === undefined ? () => 0 : () => clock.nowUs()
-    const maxWaitMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
-    const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs })
+    const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs: connectTimeoutMs })
     const giveBack = (request: RefundRequest) => this.plain.refund(request)
     const bare = createBareStore({ connection, batcher, prefix, slotOf, giveBack })
     const { nodeOf, onReady } = connection
@@ -130,6 +129,7 @@ function connectionTo(redis: unknown, options: ConnectOptions): RedisConnection 
 }
 
 const MAX_MAX_REMEMBERED = 10_000_000
+const LONGEST_CONNECT_TIMEOUT_MS = 60_000
 
 function parse(options: RedisStoreOptions) {
   assertOptions('new RedisStore()', options, OPTIONS)
@@ -138,6 +138,7 @@ function parse(options: RedisStoreOptions) {
     maxBatch = 64,
     rememberRefusalsMs = 1000,
     maxRemembered = 100_000,
+    connectTimeoutMs = CONNECT_TIMEOUT_MS,
   } = options
   assertPrefix(prefix)
   assertWhole('maxBatch', maxBatch, 1000, '64')
@@ -149,7 +150,18 @@ function parse(options: RedisStoreOptions) {
     )
   }
   assertWhole('maxRemembered', maxRemembered, MAX_MAX_REMEMBERED, '100,000')
-  return Object.freeze({ prefix, maxBatch, rememberRefusalsMs, maxRemembered })
+  assertWhole('connectTimeoutMs', connectTimeoutMs, LONGEST_CONNECT_TIMEOUT_MS, '1000')
+  for (const [field, kind, what] of [
+    ['username', 'string', 'text'],
+    ['password', 'string', 'text'],
+    ['tls', 'object', 'an object of TLS options'],
+  ] as const) {
+    const value = options[field]
+    if (value === undefined || (typeof value === kind && value !== null)) continue
+    // Not what it is: it may be a secret, and the message may be logged.
+    throw new TidegateError('OPTION_INVALID', `${field} must be ${what}. Leave it out for none.`, { field })
+  }
+  return Object.freeze({ prefix, maxBatch, rememberRefusalsMs, maxRemembered, connectTimeoutMs })
 }
 
 function assertWhole(field: string, value: number, max: number, byDefault: string): void {

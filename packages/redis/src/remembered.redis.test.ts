@@ -230,6 +230,15 @@ it.each([
   ['maxRemembered', { maxRemembered: 0 }],
   ['maxRemembered', { maxRemembered: 1e9 }],
   ['maxBatch', { maxBatch: 1.5 }],
+  ['connectTimeoutMs', { connectTimeoutMs: 0 }],
+  ['connectTimeoutMs', { connectTimeoutMs: Number.NaN }],
+  ['connectTimeoutMs', { connectTimeoutMs: Number.POSITIVE_INFINITY }],
+  ['connectTimeoutMs', { connectTimeoutMs: 60_001 }],
+  ['connectTimeoutMs', { connectTimeoutMs: '2s' as never }],
+  ['username', { username: {} as never }],
+  ['password', { password: 123 as never }],
+  ['tls', { tls: true as never }],
+  ['tls', { tls: null as never }],
 ])('%s is refused: %j', (field, options) => {
   expect(() => new RedisStore(server.url, options)).toThrow(
     expect.objectContaining({ code: 'OPTION_INVALID', field, message: expect.stringContaining(field) }),
