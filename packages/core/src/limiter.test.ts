@@ -5,6 +5,7 @@ import type { Decision } from './decision.js'
 import { createLimiter, type Limiter, type SyncLimiter } from './limiter.js'
 import { fixedWindow, tokenBucket } from './policy.js'
 import { MemoryStore } from './stores/memory-store.js'
+import { rememberRefusals } from './stores/remember-refusals.js'
 import type { Store } from './stores/store.js'
 import { type FailureEvent, type SurvivingStore, surviveFailures } from './stores/survive-failures.js'
 
@@ -167,6 +168,8 @@ describe('on a store that can fail', () => {
     const store = surviveFailures(failing())
     expect(createLimiter({ policy, store }).store).toBe(store)
     expect(createLimiter({ policy, store, failure: {} }).store).toBe(store)
+    const remembering = rememberRefusals(store)
+    expect(createLimiter({ policy, store: remembering }).store).toBe(remembering)
   })
 
   it('leaves a store in this process alone, and answers with plain values', () => {

@@ -38,8 +38,6 @@ export interface BareStore extends Store {
   refund(request: RefundRequest): Promise<number>
   reset(request: ResetRequest): Promise<void>
   close(): Promise<void>
-  /** The name of the Redis key that a key's state is in. */
-  redisKeyOf(request: ResetRequest): string
   /** Whether a take of several slots was refused only when it was charged, and given back. */
   lostRace(result: TakeResult): boolean
 }
@@ -51,6 +49,7 @@ export function createBareStore({
   slotOf,
   giveBack,
 }: BareStoreOptions): BareStore {
+  const { nodeOf, onReady } = connection
   const lostRaces = new WeakSet<TakeResult>()
   let isClosed = false
 
@@ -146,12 +145,16 @@ export function createBareStore({
       await connection.close()
     },
 
-    redisKeyOf({ policy, key }) {
-      assertPolicy(policy)
-      assertKey(key)
-      return redisKey(prefix, policy.name, key)
-    },
+    partOf: nodeOf
+      ? ({ policy, key }) => {
+          assertPolicy(policy)
+          assertKey(key)
+          return nodeOf(slotOf(redisKey(prefix, policy.name, key))) ?? 'unknown'
+        }
+      : () => 'all',
 
+    onReachable: (listener) => onReady?.(listener),
+    expectDeadline: batcher.expectDeadline,
     lostRace: (result) => lostRaces.has(result),
   }
 }

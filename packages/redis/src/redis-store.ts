@@ -63,20 +63,11 @@ export class RedisStore implements Store {
     const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs: connectTimeoutMs })
     const giveBack = (request: RefundRequest) => this.plain.refund(request)
     const bare = createBareStore({ connection, batcher, prefix, slotOf, giveBack })
-    const { nodeOf, onReady } = connection
-    const remembering = rememberRefusals(bare, {
+    this.plain = rememberRefusals(bare, {
       capMs: rememberRefusalsMs,
       maxKeys: maxRemembered,
       except: bare.lostRace,
       ...(clock === undefined ? {} : { now: () => clock.nowUs() / 1000 }),
-    })
-    this.plain = Object.freeze({
-      ...remembering,
-      partOf: nodeOf
-        ? (request: ResetRequest) => nodeOf(slotOf(bare.redisKeyOf(request))) ?? 'unknown'
-        : () => 'all',
-      onReachable: (listener: () => void) => onReady?.(listener),
-      expectDeadline: batcher.expectDeadline,
     })
   }
 

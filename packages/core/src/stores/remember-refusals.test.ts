@@ -6,7 +6,7 @@ import { ALGORITHM_NAMES, definePolicy, fixedWindow, type Policy, tokenBucket } 
 import { ReferenceStore, randomTrace, runTrace, testStore } from '../testing/index.js'
 import { MemoryStore } from './memory-store.js'
 import { type RememberRefusalsOptions, rememberRefusals } from './remember-refusals.js'
-import type { Store, TakeRequest, TakeResult } from './store.js'
+import type { ResetRequest, Store, TakeRequest, TakeResult } from './store.js'
 
 const START_MS = 1_800_000_000_000
 const hour = fixedWindow({ limit: 10, window: '1h', name: 'hour' })
@@ -735,6 +735,24 @@ it('answers with plain values over a store that does', () => {
   expect(store.refund({ policy: hour, key: 'k', timeMs: decision.timeMs, cost: 10 })).toBe(10)
   expect(store.reset(request)).toBe(undefined)
   expect(store.close()).toBe(undefined)
+})
+
+it('is in parts, can be reached and expects deadlines as the store does, and only then', () => {
+  const told: unknown[] = []
+  const listener = () => {}
+  const store = rememberRefusals(
+    Object.assign(new MemoryStore(), {
+      partOf: ({ key }: ResetRequest) => `part of ${key}`,
+      onReachable: (listener: () => void) => told.push(listener),
+      expectDeadline: (ms: number) => told.push(ms),
+    }),
+  )
+  expect([store.alwaysAnswers, store.partOf?.({ policy: hour, key: 'k' })]).toStrictEqual([true, 'part of k'])
+  store.onReachable?.(listener)
+  store.expectDeadline?.(50)
+  expect(told).toStrictEqual([listener, 50])
+  const methods = ['check', 'take', 'peek', 'refund', 'reset', 'close']
+  expect(Object.keys(setUp().store)).toStrictEqual(methods)
 })
 
 it('measures by the machine, and not by the wall clock, unless told otherwise', async () => {

@@ -100,6 +100,10 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
       memory.close()
       return store.close()
     },
+    ...(store.alwaysAnswers && { alwaysAnswers: true }),
+    ...(store.expectDeadline && { expectDeadline: (ms: number) => store.expectDeadline!(ms) }),
+    ...(store.partOf && { partOf: (request: ResetRequest) => store.partOf!(request) }),
+    ...(store.onReachable && { onReachable: (listener: () => void) => store.onReachable!(listener) }),
   })
 }
 
