@@ -29,7 +29,7 @@ async function warningsOf(client: unknown): Promise<string[]> {
 
 const redis = (options = {}) => new Redis({ ...NODE, lazyConnect: true, ...options })
 const cluster = (options = {}) => new Cluster([NODE], { lazyConnect: true, ...options })
-const SAFE_CLUSTER = { enableOfflineQueue: false, retryDelayOnFailover: 0 }
+const SAFE_CLUSTER = { enableOfflineQueue: false, retryDelayOnFailover: 0, retryDelayOnClusterDown: 0 }
 
 describe('a client of the user’s own is named in one warning if it can send a check again or late', () => {
   it.each([
@@ -60,7 +60,11 @@ describe('a client of the user’s own is named in one warning if it can send a 
     [
       'an ioredis cluster as it comes',
       () => cluster(),
-      ['enableOfflineQueue: false (it is true)', 'retryDelayOnFailover: 0 (it is 100)'],
+      [
+        'enableOfflineQueue: false (it is true)',
+        'retryDelayOnFailover: 0 (it is 100)',
+        'retryDelayOnClusterDown: 0 (it is 100)',
+      ],
     ],
     [
       'an ioredis cluster whose connections come back by themselves',

@@ -4,7 +4,8 @@ import { show } from '@tidegate/core'
  * A call whose connection was lost may have been carried out: sent again, it takes its units twice. A call that
  * waits for a connection is carried out when nobody wants to know any more. Clients made here do neither; what a
  * client of the user's own does, its options say, as far as they can be read. What proves that a call was not
- * carried out (MOVED, ASK, TRYAGAIN, CLUSTERDOWN) may be sent again, so options for that are none of ours.
+ * carried out (MOVED, ASK, TRYAGAIN) may be sent again soon, so options for that are none of ours. A cluster that is
+ * down (CLUSTERDOWN) is not back soon.
  */
 
 /** An option that makes a client send again or later: its name, what it is, and what it should be. */
@@ -32,6 +33,7 @@ interface IoredisOptions {
   maxRetriesPerRequest?: number | null
   /** Only of a cluster. */
   retryDelayOnFailover?: number
+  retryDelayOnClusterDown?: number
   clusterNodeRetryStrategy?: unknown
   redisOptions?: IoredisOptions
 }
@@ -47,8 +49,11 @@ function ofIoredis({ options, isCluster }: Ioredis): Resending[] {
   const found: Resending[] = []
   if (options.enableOfflineQueue === true) found.push(['enableOfflineQueue', true, false])
   if (isCluster !== true) return [...found, ...retriesOf(options)]
-  const { retryDelayOnFailover = 0, clusterNodeRetryStrategy, redisOptions } = options
-  if (retryDelayOnFailover > 0) found.push(['retryDelayOnFailover', retryDelayOnFailover, 0])
+  for (const option of ['retryDelayOnFailover', 'retryDelayOnClusterDown'] as const) {
+    const delayMs = options[option] ?? 0
+    if (delayMs > 0) found.push([option, delayMs, 0])
+  }
+  const { clusterNodeRetryStrategy, redisOptions } = options
   // A cluster's connections are not made again by themselves, unless they are told to.
   if (typeof clusterNodeRetryStrategy !== 'function') return found
   const ofNodes = { autoResendUnfulfilledCommands: true, maxRetriesPerRequest: 20, ...redisOptions }

@@ -88,6 +88,10 @@ function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions)
       clusterRetryStrategy: retryDelayMs,
       // Again: a call whose connection was lost is never sent again by itself.
       retryDelayOnFailover: 0,
+      // One that was refused could be, but not for seconds: its caller has long been answered. 0 is never; of the other
+      // there is no never, and all the times together are shorter than a deadline.
+      retryDelayOnClusterDown: 0,
+      retryDelayOnTryAgain: 3,
       slotsRefreshTimeout: common.connectTimeout ?? CONNECT_TIMEOUT_MS,
       slotsRefreshInterval: 5000,
     } satisfies ClusterOptions)

@@ -1,9 +1,11 @@
 import { fixedWindow, type Policy, type Store } from '@tidegate/core'
+import calculateSlot from 'cluster-key-slot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cutUnderLoad } from '../test/cut-under-load.js'
 import { keyOn, type RedisCluster, startCluster } from '../test/redis-cluster.js'
 import { type RedisSentinels, startSentinels } from '../test/redis-sentinel.js'
 import { clientOf, isPrimary, type RedisServer, startRedis, until } from '../test/redis-server.js'
+import { DEFAULT_PREFIX, redisKey } from './keys.js'
 import { RedisStore } from './redis-store.js'
 
 /** Nothing comes back by itself within a test. */
@@ -183,4 +185,31 @@ describe('one server', () => {
   it('what was lost with a connection is not sent again: each check is charged at most once', async () => {
     await cutUnderLoad(server.url, server, () => 'k')
   })
+})
+
+it('a check of a slot that a cluster does not serve fails, and is not carried out once it does', async () => {
+  const cluster = await startCluster()
+  const policy = fixedWindow({ limit: 100, window: WINDOW, name: 'unserved' })
+  const request = { policy, key: keyOn(0, policy), cost: 1 }
+  const slot = calculateSlot(redisKey(DEFAULT_PREFIX, policy.name, request.key))
+  const store = new RedisStore(cluster.url)
+  const client = clientOf(cluster.nodes[0]!)
+  try {
+    expect((await store.check(request)).remaining).toBe(99)
+    await client.cluster('DELSLOTS', slot)
+    const check = store.check(request).then(() => 'answered', String)
+    await Promise.race([check, pause(300)])
+    await client.cluster('ADDSLOTS', slot)
+    expect(await check).toContain('CLUSTERDOWN')
+    await until('an answer', () =>
+      store.peek(request).then(
+        ({ remaining }) => remaining === 99,
+        () => false,
+      ),
+    )
+  } finally {
+    client.disconnect()
+    await store.close()
+    await cluster.stop()
+  }
 })
