@@ -153,6 +153,33 @@ describe('several limits in different slots of a cluster', () => {
     }
   }
 
+  it('a take whose time is over when it has looked charges nothing', async () => {
+    const client = new Cluster(cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })))
+    let lateMs = 0
+    let calls = 0
+    const store = new RedisStore({
+      isCluster: true,
+      quit: () => client.quit(),
+      call: async (name: string, args: string[]) => {
+        calls++
+        const answer = await client.call(name, args)
+        await pause(lateMs)
+        return answer
+      },
+    })
+    try {
+      expect((await store.take([a, b])).allowed).toBe(true)
+      store.expectDeadline(50)
+      lateMs = 100
+      calls = 0
+      await expect(store.take([a, b])).rejects.toMatchObject({ code: 'STORE_FAILED' })
+      expect(calls).toBe(2)
+      expect([await left(a), await left(b)]).toStrictEqual([LIMIT_A - 1, LIMIT_B - 1])
+    } finally {
+      client.disconnect()
+    }
+  })
+
   async function useUp(request: TakeRequest): Promise<void> {
     expect((await stores[1]!.check({ ...request, cost: request.policy.limit })).allowed).toBe(true)
   }

@@ -114,8 +114,11 @@ export function createBareStore({
       if (slots.size === 1) {
         return resultOf((await run({ kind: 'take', limits: redisLimits })).decisions)
       }
+      const isWanted = batcher.patience()
       const looks = await Promise.all(limits.map((limit) => decide('look', limit)))
       if (!looks.every(({ allowed }) => allowed)) return resultOf(looks)
+      if (!isWanted())
+        throw new TidegateError('STORE_FAILED', 'Redis took too long to look at all the limits.')
       const result = resultOf(await takeAcrossSlots(limits, looks))
       if (!result.allowed) lostRaces.add(result)
       return result

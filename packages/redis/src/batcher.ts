@@ -210,6 +210,12 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       if (wasReady) waitMs = ms
     },
 
+    /** For what is asked in several steps: whether the next is still wanted. Its time begins now, as an entry's does. */
+    patience(): () => boolean {
+      const untilMs = performance.now() + waitMs
+      return () => performance.now() < untilMs
+    },
+
     /** Decides an entry whose limits are all in one slot. No promise: whoever asks has one. */
     run(entry: Entry, resolve: (reply: Decided) => void, reject: (error: unknown) => void): void {
       const lane = laneOf(slotOf(entry.limits[0]!.redisKey))
