@@ -53,15 +53,15 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   const maxFullInFlight = Math.max(2 * MAX_IN_FLIGHT_FAR, MAX_LIMITS_IN_FLIGHT / maxBatch)
   /** Those of all slots that ever had something to do. */
   const lanes = new Map<number, Lane>()
-  /** How long those wait who call, and how long an entry does: until there is a connection, for that. */
-  let deadlineMs = maxWaitMs
+  /** The longest that somebody who calls has said to wait, and how long an entry does: at first for a connection. */
+  let toldMs = 0
   let waitMs = maxWaitMs
   let wasReady = connection.isReady === undefined
   let isWatching = false
 
   connection.onReady?.(() => {
     wasReady = true
-    waitMs = deadlineMs
+    if (toldMs > 0) waitMs = toldMs
     for (const lane of lanes.values()) schedule(lane)
   })
 
@@ -204,10 +204,10 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   }
 
   return {
-    /** Whoever calls gives up after so long: from then on nothing needs to be sent. */
+    /** Whoever calls gives up after so long: from then on nothing needs to be sent. Of several the longest holds. */
     expectDeadline(ms: number): void {
-      deadlineMs = ms
-      if (wasReady) waitMs = ms
+      toldMs = Math.max(toldMs, ms)
+      if (wasReady) waitMs = toldMs
     },
 
     /** For what is asked in several steps: whether the next is still wanted. Its time begins now, as an entry's does. */

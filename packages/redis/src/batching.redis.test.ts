@@ -168,6 +168,15 @@ it('what has gathered leaves together when a call comes back', async () => {
   expect(between.calls() - before).toBe(1)
 })
 
+it('of several deadlines that are told, the longest decides what has waited too long', async () => {
+  store.expectDeadline(5000)
+  store.expectDeadline(20)
+  await twoOnTheirWay()
+  check()
+  await pause(100)
+  await expectAll()
+})
+
 it('what has waited too long is not sent, not even to fill a call', async () => {
   const WAIT_MS = 300
   store.expectDeadline(WAIT_MS)

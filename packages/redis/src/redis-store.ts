@@ -102,7 +102,7 @@ export class RedisStore implements Store {
     this.plain.onReachable!(listener)
   }
 
-  /** What has not been sent by then is not sent any more. Default: the connect time-out. */
+  /** What has not been sent by then is not sent any more; the longest of several holds. Default: the connect time-out. */
   expectDeadline(ms: number): void {
     this.plain.expectDeadline!(ms)
   }

@@ -38,7 +38,8 @@ export interface Store {
   close(): MaybePromise<void>
   /**
    * Told how long those who call will wait, in milliseconds: what has not been sent anywhere by then need not be
-   * sent any more, and should not, since nobody wants its answer.
+   * sent any more, and should not, since nobody wants its answer. Told several times, it goes by the longest: it
+   * cannot tell whose call is whose.
    */
   expectDeadline?(ms: number): void
   /**
