@@ -41,6 +41,7 @@ export type {
   TakeResult,
   WholeTakeResult,
 } from './stores/store.js'
+export { storeClosed } from './stores/store-failure.js'
 export {
   type FailureEvent,
   type FailureOptions,

@@ -9,6 +9,7 @@ import {
   type RefundRequest,
   type ResetRequest,
   type Store,
+  storeClosed,
   type TakeRequest,
   type TakeResult,
   TidegateError,
@@ -54,7 +55,7 @@ export function createBareStore({
   let isClosed = false
 
   function assertOpen(): void {
-    if (isClosed) throw new TidegateError('STORE_FAILED', 'This Redis store is closed; make a new one.')
+    if (isClosed) throw storeClosed('This Redis store')
   }
 
   function limitOf({ policy, key, cost }: TakeRequest): RedisLimit {

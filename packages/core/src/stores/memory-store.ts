@@ -10,6 +10,7 @@ import { KeyMap } from './key-map.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
 import { blockUntil, type Chunk, clear, NOBODY, rowOf, Slots } from './slots.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from './store.js'
+import { storeClosed } from './store-failure.js'
 
 const { ROW, EXPIRES_AT } = LAYOUT
 
@@ -274,7 +275,7 @@ function noteRefusal(rows: Chunk, row: number, { timeMs, retryAfterMs }: Decisio
 /** The time of a store that is closed: whoever asks for it hears so. */
 const CLOSED: Clock = {
   nowUs() {
-    throw new TidegateError('STORE_FAILED', 'This memory store is closed; make a new one.')
+    throw storeClosed('This memory store')
   },
 }
 

@@ -47,6 +47,19 @@ function setUp(options: FailureOptions = {}) {
   }
 }
 
+it('a store that is closed behind its back has not failed: every call is told so', async () => {
+  const { store, surviving, events, check } = setUp()
+  const { timeMs } = await check()
+  store.close()
+  const request = { policy: open, key: 'k', cost: 1 }
+  for (let i = 0; i < 10; i++) {
+    for (const call of [check(), surviving.take([request]), surviving.refund({ ...request, timeMs })]) {
+      await expect(call).rejects.toMatchObject({ code: 'STORE_FAILED', cause: 'closed' })
+    }
+  }
+  expect([surviving.breakerState, events]).toStrictEqual(['closed', []])
+})
+
 describe('an outage under load', () => {
   /** Two checks each millisecond: 1 s of normal life, 5 s without the store, 2.5 s with it again. */
   async function live(outage: 'fails' | 'hangs') {

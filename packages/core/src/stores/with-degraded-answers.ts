@@ -1,12 +1,11 @@
 import { type Clock, usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type OnStoreFailure, type Policy } from '../policy.js'
 import type { LocalCounts } from './local-counts.js'
 import { assertCost, assertRefund, type Limit, limitsOf, takeResult } from './requests.js'
 import type { RefundRequest, ResetRequest, Store, TakeRequest, TakeResult } from './store.js'
-import { isFailureOf, isStoreFailure } from './store-failure.js'
+import { isFailureOf, isStoreFailure, storeClosed } from './store-failure.js'
 
 /** Why an answer had to be given without the store: it failed, or too much is in flight to ask it. */
 export type DegradedReason = 'failure' | 'overload'
@@ -46,7 +45,7 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
   let isClosed = false
 
   function assertOpen(): void {
-    if (isClosed) throw new TidegateError('STORE_FAILED', 'This store is closed; make a new one.')
+    if (isClosed) throw storeClosed()
   }
 
   /** The answer for one limit that is not counted. */
@@ -163,7 +162,7 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
   }
 }
 
-/** Throws what is not for us to answer. */
+/** Throws what is not for us to answer: wrong input, and that the store is closed. */
 function reasonOf(error: unknown): DegradedReason {
   if (!isStoreFailure(error)) throw error
   return isFailureOf(error, 'too-many-in-flight') ? 'overload' : 'failure'
