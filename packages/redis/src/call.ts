@@ -96,24 +96,20 @@ const argumentsByPolicy = new WeakMap<Policy, string[]>()
 
 /** What the reply says of each entry. Anything that is not as `lua/main.lua` promises is refused. */
 export function decode(entries: readonly Entry[], reply: unknown): EntryReply[] {
-  const numbers = reply as number[]
   let reason = 1
   for (const entry of entries) reason += 3 * entry.limits.length
-  if (!Array.isArray(reply) || reply.length < reason) {
-    throw new TidegateError(
-      'STORE_FAILED',
-      'Redis answered with something that is not an answer of the script.',
-    )
-  }
-  const now = numbers[0]!
+  if (!Array.isArray(reply) || reply.length < reason) throw notAnAnswer()
+  const numbers: readonly unknown[] = reply
+  const now = whole(numbers[0])
   let at = 1
   return entries.map((entry) => {
     const first = at
     at += 3 * entry.limits.length
     if (numbers[first] === -1) return { failed: String(reply[reason++] ?? 'the script gave no reason') }
     if (entry.kind === 'refund') {
-      const { policy } = entry.limits[0]!
-      return { decisions: [], given: 'd' in policy ? numbers[first]! / policy.d : numbers[first]! }
+      const { policy, cost } = entry.limits[0]!
+      const unit = 'd' in policy ? policy.d : 1
+      return { decisions: [], given: whole(numbers[first], cost * unit) / unit }
     }
     const decisions = entry.limits.map(({ policy, cost }, i) =>
       decisionOf(policy, cost, now, numbers, first + 3 * i),
@@ -126,21 +122,33 @@ function decisionOf(
   policy: Policy,
   cost: number,
   now: number,
-  numbers: readonly number[],
+  numbers: readonly unknown[],
   at: number,
 ): Decision {
-  const packed = numbers[at]!
+  const packed = whole(numbers[at], 2 * policy.limit + 1)
   const allowed = packed % 2 === 1
-  const wait = numbers[at + 2]! / 1000
+  const wait = whole(numbers[at + 2]) / 1000
   return {
     allowed,
     limit: policy.limit,
     cost,
     remaining: Math.floor(packed / 2),
     retryAfterMs: allowed ? 0 : wait,
-    resetAfterMs: numbers[at + 1]! / 1000,
+    resetAfterMs: whole(numbers[at + 1]) / 1000,
     delayMs: allowed ? wait : 0,
     timeMs: now / 1000,
     policy: policy.name,
   }
+}
+
+function whole(value: unknown, max = Number.MAX_SAFE_INTEGER): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max) return value
+  throw notAnAnswer()
+}
+
+function notAnAnswer(): TidegateError {
+  return new TidegateError(
+    'STORE_FAILED',
+    'Redis answered with something that is not an answer of the script. Leave stringNumbers of an ioredis client off.',
+  )
 }
