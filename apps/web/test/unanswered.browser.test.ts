@@ -38,4 +38,20 @@ describe('a service that is frozen, its connections open,', () => {
     await textIs(page, '[data-fact=state]', en.live.states.well)
     await close()
   })
+
+  it.each(['/key?key=k', '/policies'])(
+    'is said not to answer in %s, and asked once at a time',
+    async (path) => {
+      const { page, close } = await openPage(browser, service.url, `/#${path}`)
+      await page.locator('.card').first().waitFor()
+      service.process.kill('SIGSTOP')
+      const waiting = new Set<unknown>()
+      const most: number[] = []
+      page.on('request', (request) => most.push(waiting.add(request).size))
+      page.on('requestfailed', (request) => waiting.delete(request))
+      await page.getByText(en.gate.unreachable).waitFor()
+      expect(Math.max(...most)).toBe(1)
+      await close()
+    },
+  )
 })

@@ -11,6 +11,9 @@ export interface Question {
   readonly signal?: AbortSignal | undefined
 }
 
+/** By then an answer would have come: nothing that is asked here takes a second. */
+const TIMEOUT_MS = 5000
+
 /** Where the service is: where the page came from, which may be below a path of somebody's proxy. */
 export function send(path: string, { method = 'GET', body, token, signal }: Question): Promise<Response> {
   return fetch(`./${path}`, {
@@ -29,7 +32,9 @@ export function send(path: string, { method = 'GET', body, token, signal }: Ques
 
 export async function ask<T>(path: string, question: Question = {}): Promise<Answer<T>> {
   try {
-    const response = await send(path, question)
+    const timeout = AbortSignal.timeout(TIMEOUT_MS)
+    const signal = question.signal === undefined ? timeout : AbortSignal.any([question.signal, timeout])
+    const response = await send(path, { ...question, signal })
     if (response.ok) return { kind: 'ok', body: (await response.json()) as T }
     return { kind: 'refused', status: response.status, message: await messageOf(response) }
   } catch {

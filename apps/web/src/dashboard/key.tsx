@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { formatDuration } from '../format.js'
 import { usePage } from '../page-context.js'
+import { keepLooking } from './keep-looking.js'
 import { KeyCard } from './key-card.js'
 import type { KeyState } from './key-state.js'
 import { useSession, WithSession } from './session.js'
@@ -64,13 +65,7 @@ function KeyView() {
     setSays(undefined)
     setAsking(false)
     if (key === '') return
-    const leaving = new AbortController()
-    void look(leaving.signal)
-    const timer = setInterval(() => void look(leaving.signal), LOOK_EVERY_MS)
-    return () => {
-      leaving.abort()
-      clearInterval(timer)
-    }
+    return keepLooking(look, LOOK_EVERY_MS)
     // Another key or another token is another lookup
   }, [key, session])
 

@@ -4,6 +4,7 @@ import { usePage } from '../page-context.js'
 import type { Words } from '../words/words.js'
 import { algorithmOf } from './algorithm.js'
 import type { From, InForce, Policy, Reload, Rule } from './in-force.js'
+import { keepLooking } from './keep-looking.js'
 import { useSession, WithSession } from './session.js'
 import { Wide } from './wide.js'
 
@@ -24,10 +25,9 @@ function PoliciesView() {
   const [inForce, setInForce] = useState<InForce>()
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
-    const leaving = new AbortController()
-    const look = async () => {
-      const answer = await session.ask<InForce>('api/v1/admin/policies', { signal: leaving.signal })
-      if (leaving.signal.aborted) return
+    const look = async (signal: AbortSignal) => {
+      const answer = await session.ask<InForce>('api/v1/admin/policies', { signal })
+      if (signal.aborted) return
       if (answer.kind === 'ok') setInForce(answer.body)
       setProblem(
         answer.kind === 'ok'
@@ -37,12 +37,7 @@ function PoliciesView() {
             : words.gate.unreachable,
       )
     }
-    void look()
-    const timer = setInterval(look, LOOK_EVERY_MS)
-    return () => {
-      leaving.abort()
-      clearInterval(timer)
-    }
+    return keepLooking(look, LOOK_EVERY_MS)
   }, [session, words])
   return (
     <div class="dashboard">
