@@ -200,6 +200,22 @@ describe('a key', () => {
     await close()
   })
 
+  it('says what the answer says where only callers may check, and asks for no admin token', async () => {
+    const mine = configFile('callers: [{ name: shop, token: of-the-shop }]')
+    const service = await startProcess(['--config', mine.path])
+    const { page, close } = await openPage(browser, service.url, '/#/key?key=k')
+    try {
+      await page.getByRole('button', { name: en.key.tryIn('token_bucket') }).click()
+      await page.locator('.says.problem').waitFor()
+      expect(await fact(page, 'says').textContent()).toContain('Send a caller’s token')
+      expect(await page.locator('h1').textContent()).toBe(en.key.title)
+    } finally {
+      await close()
+      await service.stop()
+      mine.remove()
+    }
+  })
+
   const remaining = (page: Page, left: string) =>
     page.waitForFunction(
       (text) => document.querySelector('[data-fact="remaining:per-user"]')?.textContent === text,
