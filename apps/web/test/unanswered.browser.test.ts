@@ -40,7 +40,7 @@ describe('a service that is frozen, its connections open,', () => {
   })
 
   it.each(['/key?key=k', '/policies'])(
-    'is said not to answer in %s, and asked once at a time',
+    'is said not to answer in %s, and asked once at a time until it does',
     async (path) => {
       const { page, close } = await openPage(browser, service.url, `/#${path}`)
       await page.locator('.card').first().waitFor()

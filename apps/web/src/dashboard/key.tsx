@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { formatDuration } from '../format.js'
 import { usePage } from '../page-context.js'
-import { ask } from './ask.js'
+import { type Answer, ask } from './ask.js'
 import { keepLooking } from './keep-looking.js'
 import { KeyCard } from './key-card.js'
 import type { KeyState } from './key-state.js'
@@ -22,6 +22,8 @@ interface Lookup {
   readonly key: string
   readonly policies: readonly KeyState[]
 }
+
+type Failed = Exclude<Answer<unknown>, { kind: 'ok' }>
 
 interface Tried {
   readonly allowed: boolean
@@ -45,24 +47,29 @@ function KeyView() {
   const session = useSession()
   const key = page.place.params.get('key') ?? ''
   const [found, setFound] = useState<Lookup>()
+  const [problem, setProblem] = useState<string>()
   const [says, setSays] = useState<{ text: string; isProblem: boolean }>()
   const [isAsking, setAsking] = useState(false)
 
   async function look(signal?: AbortSignal): Promise<void> {
     const answer = await session.ask<Lookup>(`api/v1/admin/keys?key=${encodeURIComponent(key)}`, { signal })
     if (signal?.aborted) return
-    if (answer.kind !== 'ok') return tellProblem(answer)
+    setProblem(answer.kind === 'ok' ? undefined : whyNot(answer))
+    if (answer.kind !== 'ok') return
     const { body } = answer
     // As they were when it was first looked up: a card that is being tried should not move.
     setFound((before) => ({ ...body, policies: inOrder(before?.policies ?? touchedFirst(body), body) }))
   }
-  function tellProblem(answer: { kind: 'unreachable' } | { kind: 'refused'; message: string }): void {
-    const why = answer.kind === 'refused' ? answer.message : page.words.dashboard.gate.unreachable
-    setSays({ text: `${words.failed} ${why}`, isProblem: true })
+  function whyNot(answer: Failed): string {
+    return answer.kind === 'refused' ? answer.message : page.words.dashboard.gate.unreachable
+  }
+  function tellProblem(answer: Failed): void {
+    setSays({ text: `${words.failed} ${whyNot(answer)}`, isProblem: true })
   }
 
   useEffect(() => {
     setFound(undefined)
+    setProblem(undefined)
     setSays(undefined)
     setAsking(false)
     if (key === '') return
@@ -113,6 +120,11 @@ function KeyView() {
       <p class={says?.isProblem ? 'says problem' : 'says'} role="status" data-fact="says">
         {says?.text}
       </p>
+      {problem !== undefined && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
       {key === '' && <p class="note">{words.none}</p>}
       {found !== undefined && (
         <>
