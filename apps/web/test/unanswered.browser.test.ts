@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type ServerProcess, startProcess } from '../../server/test/process.js'
+import { configFile, type ServerProcess, startProcess } from '../../server/test/process.js'
+import { freePort } from '../../server/test/redis-server.js'
 import { WORDS } from '../src/words/words.js'
 import { launchBrowser, openPage } from './browser.js'
 
@@ -51,6 +52,42 @@ describe('a service that is frozen, its connections open,', () => {
       page.on('requestfailed', (request) => waiting.delete(request))
       await page.getByText(en.gate.unreachable).waitFor()
       expect(Math.max(...most)).toBe(1)
+      await close()
+    },
+  )
+})
+
+describe('while the store does not answer,', () => {
+  let service: ServerProcess
+  let file: ReturnType<typeof configFile>
+  beforeAll(async () => {
+    file = configFile(`
+store: redis://127.0.0.1:${await freePort()}
+policies:
+  open: { algorithm: fixed-window, limit: 5, window: 1d }
+  local: { algorithm: fixed-window, limit: 5, window: 1d, onStoreFailure: local }
+  closed: { algorithm: fixed-window, limit: 5, window: 1d, onStoreFailure: closed }
+`)
+    service = await startProcess(['--config', file.path])
+  })
+  afterAll(async () => {
+    await service?.stop()
+    file?.remove()
+  })
+
+  it.each(['en', 'ko'] as const)(
+    'a try says what became of it, and whether it counts, in %s',
+    async (lang) => {
+      const { page, close } = await openPage(browser, service.url, `/#/key?key=k&lang=${lang}`)
+      const words = WORDS[lang].dashboard.key
+      for (const [policy, text] of [
+        ['open', words.triedOpen],
+        ['local', words.triedLocal],
+        ['closed', words.triedClosed],
+      ] as const) {
+        await page.getByRole('button', { name: words.tryIn(policy), exact: true }).click()
+        await textIs(page, '[data-fact=says]', `${policy}: ${text}`)
+      }
       await close()
     },
   )

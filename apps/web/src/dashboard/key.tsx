@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { formatDuration } from '../format.js'
 import { usePage } from '../page-context.js'
+import type { Words } from '../words/words.js'
 import { type Answer, ask } from './ask.js'
 import { keepLooking } from './keep-looking.js'
 import { KeyCard } from './key-card.js'
@@ -28,6 +29,18 @@ type Failed = Exclude<Answer<unknown>, { kind: 'ok' }>
 interface Tried {
   readonly allowed: boolean
   readonly retryAfterSeconds: number | null
+  /** Decided without the store, which did not answer. */
+  readonly degraded?: 'open' | 'closed' | 'local'
+}
+
+function triedText(
+  { allowed, retryAfterSeconds, degraded }: Tried,
+  words: Words['dashboard']['key'],
+): string {
+  if (degraded === 'closed') return words.triedClosed
+  if (!allowed) return words.triedRefused(formatDuration((retryAfterSeconds ?? 1) * 1000))
+  if (degraded === 'open') return words.triedOpen
+  return degraded === 'local' ? words.triedLocal : words.triedAllowed
 }
 
 function touchedFirst({ policies }: Lookup): KeyState[] {
@@ -85,11 +98,8 @@ function KeyView() {
     const answer = await ask<{ results: readonly Tried[] }>('api/v1/rate-limit/check/batch', question)
     if (answer.kind !== 'ok') return tellProblem(answer)
     const [tried] = answer.body.results
-    const text =
-      tried?.allowed === true
-        ? words.triedAllowed
-        : words.triedRefused(formatDuration((tried?.retryAfterSeconds ?? 1) * 1000))
-    setSays({ text: `${policy}: ${text}`, isProblem: tried?.allowed !== true })
+    if (tried === undefined) return
+    setSays({ text: `${policy}: ${triedText(tried, words)}`, isProblem: !tried.allowed })
     await look()
   }
 
