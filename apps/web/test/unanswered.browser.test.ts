@@ -21,6 +21,8 @@ const textIs = (page: Page, selector: string, text: string) =>
     [selector, text],
   )
 
+const opacityOf = (page: Page) => page.locator('.tiles').evaluate((tiles) => getComputedStyle(tiles).opacity)
+
 describe('a service that is frozen, its connections open,', () => {
   let service: ServerProcess
   beforeEach(async () => {
@@ -28,15 +30,18 @@ describe('a service that is frozen, its connections open,', () => {
   })
   afterEach(() => service.stop())
 
-  it('is shown as lost in Live, and as well when it goes on', async () => {
+  it('is shown as lost in Live, its last numbers dimmed, and as well when it goes on', async () => {
     const { page, close } = await openPage(browser, service.url, '/#/live')
     await textIs(page, '[data-fact=state]', en.live.states.well)
+    expect(await opacityOf(page)).toBe('1')
     const startMs = performance.now()
     service.process.kill('SIGSTOP')
     await textIs(page, '[data-fact=state]', en.live.reconnecting)
     expect(performance.now() - startMs).toBeLessThan(8000)
+    expect(Number(await opacityOf(page))).toBeLessThan(0.5)
     service.process.kill('SIGCONT')
     await textIs(page, '[data-fact=state]', en.live.states.well)
+    expect(await opacityOf(page)).toBe('1')
     await close()
   })
 

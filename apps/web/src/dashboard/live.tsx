@@ -42,7 +42,7 @@ function LiveView() {
   const policy = event?.policies.some(({ name }) => name === chosen) ? chosen : undefined
 
   return (
-    <div class="dashboard">
+    <div class={connection === 'live' ? 'dashboard' : 'dashboard old'}>
       <h1>{words.title}</h1>
       <StateLine event={event} connection={connection} />
       {event !== undefined && (
