@@ -60,6 +60,27 @@ describe('a service that is frozen, its connections open,', () => {
       await close()
     },
   )
+
+  it('is to be tried again by whoever started something, and shows no race that was before', async () => {
+    const { page, close } = await openPage(browser, service.url, '/#/race')
+    const start = page.getByRole('button', { name: en.race.start })
+    await start.click()
+    await page.locator('[data-fact=ours-admitted]').waitFor()
+    service.process.kill('SIGSTOP')
+    await start.click()
+    await page.getByText(en.gate.tryAgain).waitFor()
+    expect(await page.locator('[data-fact=ours-admitted]').count()).toBe(0)
+    service.process.kill('SIGCONT')
+    await page.getByRole('link', { name: en.views.key }).click()
+    await page.getByLabel(en.key.label, { exact: true }).fill('k')
+    await page.keyboard.press('Enter')
+    const tryIt = page.getByRole('button', { name: en.key.tryIn('token_bucket') })
+    await tryIt.waitFor()
+    service.process.kill('SIGSTOP')
+    await tryIt.click()
+    await textIs(page, '[data-fact=says]', `${en.key.failed} ${en.gate.tryAgain}`)
+    await close()
+  })
 })
 
 describe('while the store does not answer,', () => {

@@ -67,17 +67,17 @@ function KeyView() {
   async function look(signal?: AbortSignal): Promise<void> {
     const answer = await session.ask<Lookup>(`api/v1/admin/keys?key=${encodeURIComponent(key)}`, { signal })
     if (signal?.aborted) return
-    setProblem(answer.kind === 'ok' ? undefined : whyNot(answer))
-    if (answer.kind !== 'ok') return
+    if (answer.kind !== 'ok') {
+      return setProblem(answer.kind === 'refused' ? answer.message : page.words.dashboard.gate.unreachable)
+    }
+    setProblem(undefined)
     const { body } = answer
     // As they were when it was first looked up: a card that is being tried should not move.
     setFound((before) => ({ ...body, policies: inOrder(before?.policies ?? touchedFirst(body), body) }))
   }
-  function whyNot(answer: Failed): string {
-    return answer.kind === 'refused' ? answer.message : page.words.dashboard.gate.unreachable
-  }
   function tellProblem(answer: Failed): void {
-    setSays({ text: `${words.failed} ${whyNot(answer)}`, isProblem: true })
+    const why = answer.kind === 'refused' ? answer.message : page.words.dashboard.gate.tryAgain
+    setSays({ text: `${words.failed} ${why}`, isProblem: true })
   }
 
   useEffect(() => {

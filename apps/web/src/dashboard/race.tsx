@@ -44,13 +44,14 @@ function RaceView() {
   async function run(): Promise<void> {
     setRunning(true)
     setProblem(undefined)
+    setResult(undefined)
     const answer = await session.ask<Result>('api/v1/admin/race', {
       method: 'POST',
       body: { callers, limit },
     })
     setRunning(false)
     if (answer.kind === 'ok') setResult(answer.body)
-    else if (answer.kind === 'unreachable') setProblem(all.dashboard.gate.unreachable)
+    else if (answer.kind === 'unreachable') setProblem(all.dashboard.gate.tryAgain)
     else setProblem(answer.status === 409 ? words.busy : answer.message)
   }
 

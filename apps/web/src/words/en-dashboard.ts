@@ -6,6 +6,7 @@ export const dashboardEn = {
   gate: {
     loading: 'Asking the service…',
     unreachable: 'The service does not answer. It is asked again in a moment.',
+    tryAgain: 'The service does not answer. Try again.',
     title: 'This needs the admin token',
     lead: 'The service was started with an admin token. Whoever has it may look here, reset keys and run the race.',
     token: 'Admin token',

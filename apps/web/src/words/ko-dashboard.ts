@@ -7,6 +7,7 @@ export const dashboardKo: typeof dashboardEn = {
   gate: {
     loading: '서비스에 묻는 중…',
     unreachable: '서비스가 응답하지 않습니다. 잠시 뒤 다시 묻습니다.',
+    tryAgain: '서비스가 응답하지 않습니다. 다시 시도하세요.',
     title: '관리자 토큰이 필요합니다',
     lead: '이 서비스는 관리자 토큰과 함께 시작되었습니다. 토큰이 있으면 이 화면을 보고, 키를 초기화하고, 경쟁을 실행할 수 있습니다.',
     token: '관리자 토큰',
