@@ -79,6 +79,25 @@ describe('the stories', () => {
     }
   })
 
+  it.each([
+    ['idle-hour', '11:00:00', 'leaky-bucket'],
+    ['memory', '11:00:00', 'sliding-window-log'],
+    ['estimate', '10:01:59', 'sliding-window-counter'],
+    ['same-microsecond', '10:00:00.600', 'naive'],
+  ] as const)('%s opens at %s, where there is something to see', async (id, moment, lane) => {
+    const { page, close } = await openPage(browser, site.url, `#/stories?story=${id}`)
+    const inside = page.locator(`[data-lane=${lane}] .lane-state`)
+    expect(await page.locator('[data-fact=moment]').textContent()).toBe(moment)
+    const first = await inside.textContent()
+    await page.locator('.transport input[type=range]').fill('1000')
+    // Only then has the address something to say.
+    await page.waitForURL(/&t=\d+/)
+    expect(await inside.textContent()).not.toBe(first)
+    await page.goto(`${site.url}#/stories?story=${id}`)
+    await expect.poll(() => page.locator('[data-fact=moment]').textContent()).toBe(moment)
+    await close()
+  })
+
   it('are one click away, and the back button leads back', async () => {
     const { page, close } = await openPage(browser, site.url, '#/stories')
     await page.getByRole('link', { name: WORDS.en.stories.texts.estimate.title }).click()

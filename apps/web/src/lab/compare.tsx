@@ -37,7 +37,7 @@ export function Compare() {
 
   const scenario = useMemo(() => scenarioOf(settings), [settings])
   const lanes = useMemo(() => lanesOf(scenario), [scenario])
-  const playback = usePlayback(scenario.spanMs)
+  const playback = usePlayback(scenario)
 
   const change = (changes: Partial<CompareSettings>) => {
     const params = writeSettings({ ...settings, ...changes })

@@ -7,6 +7,8 @@ export interface Scenario {
   /** When the axis starts, in milliseconds since the epoch: windows are aligned to that. */
   readonly originMs: number
   readonly spanMs: number
+  /** Where the clock stands at first, in whole milliseconds. Default: at the end, where there is most to see. */
+  readonly opensAtMs?: number
   /** The windows that are drawn, and over which the worst is looked for. */
   readonly windowMs: number
   /** How many there should be in a window at most. Undefined where the story is about something else. */

@@ -36,7 +36,7 @@ export function Stories() {
 function StoryView({ id }: { id: StoryId }) {
   const { words } = usePage()
   const { scenario, lanes, facts } = useMemo(() => STORIES[id](), [id])
-  const playback = usePlayback(scenario.spanMs)
+  const playback = usePlayback(scenario)
   const { title, paragraphs, notice } = tell(words, id, facts as FactsOf<typeof id>)
   return (
     <article data-story={id}>

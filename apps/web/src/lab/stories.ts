@@ -60,6 +60,7 @@ function idleHour() {
   const scenario: Scenario = {
     originMs: at('09:50:00'),
     spanMs: 90 * MINUTE,
+    opensAtMs: second,
     windowMs: HOUR,
     limit,
     axis: 'clock',
@@ -93,6 +94,8 @@ function memory() {
   const scenario: Scenario = {
     originMs: at('09:00:00'),
     spanMs: 3 * HOUR,
+    // When the last has come: an hour later there is nothing left to see.
+    opensAtMs: 2 * HOUR,
     windowMs: HOUR,
     limit,
     axis: 'clock',
@@ -121,6 +124,7 @@ function estimate() {
   const scenario: Scenario = {
     originMs: at('10:00:00'),
     spanMs: 3 * MINUTE,
+    opensAtMs: 2 * MINUTE - 100,
     windowMs: MINUTE,
     limit,
     axis: 'clock',
@@ -249,6 +253,8 @@ function sameMicrosecond() {
   const scenario: Scenario = {
     originMs: at('10:00:00'),
     spanMs: 2 * SECOND,
+    // Long before the logs have forgotten.
+    opensAtMs: 600,
     windowMs: SECOND,
     limit,
     axis: 'clock',

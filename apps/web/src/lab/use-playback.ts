@@ -2,19 +2,20 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { wholeNumber } from '../address.js'
 import { usePage } from '../page-context.js'
 import { createPlayback, type Playback } from './playback.js'
+import type { Scenario } from './scenario.js'
 
 /** The address is written when the clock has stood for this long: browsers slow down those who write often. */
 const WRITE_AFTER_MS = 250
 
 /**
- * A clock for an axis of this length. It starts where the address says (`t`, milliseconds), else at the end,
- * where there is most to see; and where it stops, the address says so.
+ * A clock for the axis of a scenario. It starts where the address says (`t`, milliseconds), else where the scenario
+ * opens; and where it stops, the address says so.
  */
-export function usePlayback(spanMs: number): Playback {
+export function usePlayback({ spanMs, opensAtMs = spanMs }: Scenario): Playback {
   const page = usePage()
   const latest = useRef(page)
   latest.current = page
-  const wanted = wholeNumber(page.place.params.get('t'), 0, spanMs, spanMs)
+  const wanted = wholeNumber(page.place.params.get('t'), 0, spanMs, opensAtMs)
   // A new axis gets a new clock, a new time does not
   const playback = useMemo(() => createPlayback(spanMs, wanted), [spanMs])
 
@@ -32,7 +33,7 @@ export function usePlayback(spanMs: number): Playback {
       const params = new Map(place.params)
       const now = Math.round(playback.timeMs)
       written.current = now
-      if (now === spanMs) params.delete('t')
+      if (now === opensAtMs) params.delete('t')
       else params.set('t', String(now))
       if (params.get('t') !== place.params.get('t')) go({ ...place, params }, 'replace')
     }
@@ -45,6 +46,6 @@ export function usePlayback(spanMs: number): Playback {
       unsubscribe()
       playback.pause()
     }
-  }, [playback, spanMs])
+  }, [playback, opensAtMs])
   return playback
 }
