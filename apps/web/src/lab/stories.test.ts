@@ -62,6 +62,17 @@ it('token and leaky: the same requests pass, and only the leaky bucket makes the
   expect(facts.leakyDelayMs).toBeGreaterThanOrEqual(8000)
 })
 
+it('token and leaky: the burst is ten steps of the clock, which fill the one as they empty the other', () => {
+  const { scenario, lanes } = STORIES['token-or-leaky']()
+  const burst = scenario.arrivals.filter((time) => time < 3000)
+  expect(new Set(burst).size).toBe(10)
+  for (const time of burst) {
+    const [token, leaky] = lanes.map(({ run }) => run.stateAt(time))
+    if (token?.kind !== 'token-bucket' || leaky?.kind !== 'leaky-bucket') throw new Error('other lanes')
+    expect(token.tokens + leaky.level).toBeCloseTo(10, 3)
+  }
+})
+
 it('the lost half: at 0.5 a second 3 leak in 6 seconds; who rounds at every look counts 2', () => {
   expect(STORIES['lost-half']().facts).toStrictEqual({
     perSecond: 0.5,

@@ -192,7 +192,8 @@ function tokenAgainstLeaky() {
     windowMs: 10 * SECOND,
     limit: undefined,
     axis: 'clock',
-    arrivals: [...repeat(2 * SECOND, 10), ...spread(4 * SECOND, 12 * SECOND, 18)],
+    // Ten moments near each other rather than one: each is a step of the clock.
+    arrivals: [...spread(2 * SECOND, 200, 10), ...spread(4 * SECOND, 12 * SECOND, 18)],
     policies: [tokenBucket({ capacity: 10, refillRate: 1 }), leakyBucket({ capacity: 10, leakRate: 1 })],
   }
   const lanes = lanesOf(scenario)
