@@ -18,6 +18,7 @@ it.each([
   ['#', '', []],
   ['#/stories', 'stories', []],
   ['#/stories?a=1&a=2', 'stories', [['a', '2']]],
+  ['#/choose&lang=ko', 'choose', [['lang', 'ko']]],
   ['#?%E0%A4%A', '', [['\uFFFD%A', '']]],
 ])('%s is read, whatever it is', (hash, view, params) => {
   expect(parsePlace(hash)).toStrictEqual({ view, params: new Map(params as [string, string][]) })

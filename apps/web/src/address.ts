@@ -13,8 +13,9 @@ export interface Place {
 const MAX_LENGTH = 4000
 
 export function parsePlace(hash: string): Place {
-  const [path = '', query = ''] = hash.slice(0, MAX_LENGTH).replace(/^#/, '').split('?', 2)
-  return { view: path.replace(/^\//, ''), params: new Map(new URLSearchParams(query)) }
+  // What people append by hand may begin with either.
+  const [, view = '', query = ''] = /^#?\/?([^?&]*)(?:[?&](.*))?$/s.exec(hash.slice(0, MAX_LENGTH)) ?? []
+  return { view, params: new Map(new URLSearchParams(query)) }
 }
 
 export function formatPlace({ view, params }: Place): string {
