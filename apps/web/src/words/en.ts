@@ -103,7 +103,7 @@ export const en = {
       'sliding-window-log':
         'The time of every unit is kept: never more than the limit, wherever you lay the window.',
       'sliding-window-counter':
-        'Two counts that come close to the log, for any limit. If you have no strong opinion, this is it.',
+        'Two counts that come close to the log, for any limit. The everyday limit of so many per minute.',
     },
     keys: 'Keys (clients)',
     yamlNote: 'tidegate.yaml, for: tidegate start --config tidegate.yaml',

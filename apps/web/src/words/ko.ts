@@ -101,7 +101,7 @@ export const ko: Words = {
         '윈도우마다 새로 시작하는 숫자 하나입니다. 경계 앞뒤로 제한의 두 배가 지나갈 수 있음을 기억하세요.',
       'sliding-window-log': '요청의 시각을 모두 간직합니다. 구간을 어디에 잡아도 제한을 넘지 않습니다.',
       'sliding-window-counter':
-        '숫자 두 개로 로그에 가까운 결과를 냅니다. 제한이 얼마든 됩니다. 딱히 생각이 없다면 이것입니다.',
+        '숫자 두 개로 로그에 가까운 결과를 냅니다. 제한이 얼마든 됩니다. "1분에 몇 건" 같은 일상적인 제한에 씁니다.',
     },
     keys: '키 (클라이언트) 수',
     yamlNote: 'tidegate.yaml, 실행은 tidegate start --config tidegate.yaml',
