@@ -10,6 +10,7 @@ import {
   WINDOWS,
   writeSettings,
 } from './compare-settings.js'
+import { lanesOf } from './scenario.js'
 
 const numbers = Object.fromEntries(
   Object.entries(NUMBERS).map(([name, { min, max }]) => [name, fc.integer({ min, max })]),
@@ -70,6 +71,14 @@ it.each([
 ] as const)('%s makes as many requests as it says', (traffic, changes, expected) => {
   const given = { ...readSettings(new Map()), traffic, ...changes }
   expect(scenarioOf(given).arrivals).toHaveLength(expected)
+})
+
+it('the boundary attack is one whatever the limit: twice as many pass the fixed window', () => {
+  for (const limit of [1, 20, 200]) {
+    const scenario = scenarioOf({ ...readSettings(new Map()), limit })
+    const [fixed] = lanesOf(scenario)
+    expect(fixed?.run.admittedMs).toHaveLength(2 * limit)
+  }
 })
 
 it('random traffic is the same for the same seed, another for another, and has the rate that was asked for', () => {

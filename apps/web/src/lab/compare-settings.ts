@@ -25,7 +25,7 @@ export interface CompareSettings {
   readonly windows: number
   /** Requests per window, for traffic that has a rate. */
   readonly rate: number
-  /** Requests per burst, and on each side of the boundary. */
+  /** Requests per burst, and on each side of the boundary; 0 is the limit. */
   readonly size: number
   /** From burst to burst, in percent of the window. */
   readonly every: number
@@ -40,7 +40,7 @@ export const NUMBERS = {
   capacity: { min: 0, max: 500, otherwise: 0 },
   windows: { min: 2, max: 6, otherwise: 4 },
   rate: { min: 1, max: 1000, otherwise: 30 },
-  size: { min: 1, max: 500, otherwise: 20 },
+  size: { min: 0, max: 500, otherwise: 0 },
   every: { min: 5, max: 200, otherwise: 50 },
   lead: { min: 1, max: 50, otherwise: 15 },
   seed: { min: 1, max: 999_999, otherwise: 7 },
@@ -113,7 +113,8 @@ export function scenarioOf(settings: CompareSettings): Scenario {
 }
 
 function trafficOf(settings: CompareSettings, windowMs: number): Traffic {
-  const { rate, size, seed, cells } = settings
+  const { rate, seed, cells } = settings
+  const size = settings.size === 0 ? settings.limit : settings.size
   switch (settings.traffic) {
     case 'steady':
       return { kind: 'steady', perWindow: rate }

@@ -93,7 +93,7 @@ function Controls({
     const isShare = name === 'every' || name === 'lead'
     const hint = isShare
       ? `= ${formatDuration((settings[name] / 100) * windowMs)}`
-      : name === 'capacity' && settings.capacity === 0
+      : min === 0 && settings[name] === 0
         ? words.compare.sameAsLimit
         : undefined
     return (
