@@ -20,13 +20,18 @@ export type Traffic =
 /** More would be drawn on top of each other, and would cost frames. What comes later is left out. */
 export const MAX_ARRIVALS = 6000
 
-export function arrivalsOf(traffic: Traffic, windowMs: number, spanMs: number): number[] {
-  const times: number[] = []
+export function arrivalsOf(
+  traffic: Traffic,
+  windowMs: number,
+  spanMs: number,
+): { arrivals: number[]; isCut: boolean } {
+  const arrivals: number[] = []
   for (const time of timesOf(traffic, windowMs, spanMs)) {
-    if (times.length === MAX_ARRIVALS) break
-    if (time < spanMs) times.push(Math.round(time * 1000) / 1000)
+    if (time >= spanMs) continue
+    if (arrivals.length === MAX_ARRIVALS) return { arrivals, isCut: true }
+    arrivals.push(Math.round(time * 1000) / 1000)
   }
-  return times
+  return { arrivals, isCut: false }
 }
 
 function* timesOf(traffic: Traffic, windowMs: number, spanMs: number): Generator<number> {

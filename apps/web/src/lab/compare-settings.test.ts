@@ -73,6 +73,16 @@ it.each([
   expect(scenarioOf(given).arrivals).toHaveLength(expected)
 })
 
+it.each([
+  ['steady', { rate: 1000, windows: 6 }, 6000, false],
+  ['bursts', { size: 500, every: 50, windows: 6 }, 6000, false],
+  ['bursts', { size: 500, every: 45, windows: 6 }, 6000, true],
+] as const)('%s of %j: the first %d, cut: %s', (traffic, changes, expected, isCut) => {
+  const scenario = scenarioOf({ ...readSettings(new Map()), traffic, ...changes })
+  expect(scenario.arrivals).toHaveLength(expected)
+  expect(scenario.isCut).toBe(isCut)
+})
+
 it('the boundary attack is one whatever the limit: twice as many pass the fixed window', () => {
   for (const limit of [1, 20, 200]) {
     const scenario = scenarioOf({ ...readSettings(new Map()), limit })

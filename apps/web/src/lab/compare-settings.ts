@@ -107,7 +107,7 @@ export function scenarioOf(settings: CompareSettings): Scenario {
     spanMs,
     windowMs,
     limit,
-    arrivals: arrivalsOf(trafficOf(settings, windowMs), windowMs, spanMs),
+    ...arrivalsOf(trafficOf(settings, windowMs), windowMs, spanMs),
     policies,
   }
 }

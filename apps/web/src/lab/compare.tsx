@@ -61,7 +61,7 @@ export function Compare() {
       <h1>{words.compare.title}</h1>
       <p class="lead">{words.compare.lead}</p>
       <Controls settings={settings} windowMs={scenario.windowMs} change={change} />
-      {scenario.arrivals.length === MAX_ARRIVALS && <p class="note">{words.lab.cut(MAX_ARRIVALS)}</p>}
+      {scenario.isCut && <p class="note">{words.lab.cut(MAX_ARRIVALS)}</p>}
       <Timeline scenario={scenario} lanes={lanes} playback={playback} arrivals={draw} />
       <WindowCharts scenario={scenario} lanes={lanes} playback={playback} />
     </div>

@@ -14,6 +14,8 @@ export interface Scenario {
   /** How many there should be in a window at most. Undefined where the story is about something else. */
   readonly limit: number | undefined
   readonly arrivals: readonly number[]
+  /** Whether more came than there are. Default: no. */
+  readonly isCut?: boolean
   readonly policies: readonly Policy[]
   /** How moments are written: from the start of the axis, or as the time of day. */
   readonly axis: 'elapsed' | 'clock'
