@@ -133,6 +133,16 @@ describe('the address', () => {
     await close()
   })
 
+  it('stays as it is when a number is taken out, and so does the number', async () => {
+    const { page, close } = await openPage(browser, site.url, '#/compare?limit=12&t=60000')
+    const limit = page.getByLabel(WORDS.en.compare.numbers.limit, { exact: true })
+    await limit.fill('')
+    await limit.blur()
+    expect(await limit.inputValue()).toBe('12')
+    expect(new URL(page.url()).hash).toBe('#/compare?limit=12&t=60000')
+    await close()
+  })
+
   it('goes back and forward through what was set', async () => {
     const { page, close } = await openPage(browser, site.url, '#/compare')
     await page.getByRole('radio', { name: WORDS.en.compare.kinds.steady }).check()

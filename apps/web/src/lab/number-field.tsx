@@ -1,4 +1,4 @@
-/** A whole number of a range. What is outside is moved to the nearest that is inside. */
+/** A whole number of a range. What is outside is moved to the nearest that is inside; no number changes nothing. */
 export function NumberField({
   label,
   value,
@@ -25,10 +25,10 @@ export function NumberField({
         step={1}
         value={value}
         onChange={(event) => {
-          const typed = Math.round(Number(event.currentTarget.value))
+          const typed = Math.round(event.currentTarget.valueAsNumber)
           const next = Number.isFinite(typed) ? Math.min(max, Math.max(min, typed)) : value
           event.currentTarget.value = String(next)
-          onChange(next)
+          if (next !== value) onChange(next)
         }}
       />
       {hint !== undefined && <small>{hint}</small>}
