@@ -71,6 +71,9 @@ describe.each(looks)(
       if (path === '/live') {
         await page.locator('.tiles').waitFor()
         expect(await fact(page, 'state').textContent()).toBe(words.live.states.well)
+        // No number is out of sight.
+        const table = page.getByRole('region', { name: words.live.byPolicy })
+        expect(await table.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0)
       }
       if (path.startsWith('/key?')) await fact(page, 'key').waitFor()
       if (path === '/policies') await fact(page, 'reload').waitFor()
