@@ -337,6 +337,12 @@ it('the service sends the page under the same policy as the site by itself', asy
   expect(headers.get('content-security-policy')).toBe(CONTENT_SECURITY_POLICY)
 })
 
+it("the API's own page fits on a phone", async () => {
+  const { page, close } = await openPage(browser, open.url, '/docs', { viewport: PHONE })
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width)
+  await close()
+})
+
 it('as a site by itself, the page has no dashboard', async () => {
   const site = await serveSite(0)
   const { page, faults, close } = await openPage(browser, site.url, '#/live')

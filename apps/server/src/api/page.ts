@@ -8,6 +8,7 @@ code, pre { font: 14px/1.5 ui-monospace, monospace; background: var(--soft); bor
 code { padding: 0 .25em } pre { padding: .75rem; overflow-x: auto } pre code { padding: 0; background: none }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line) }
 section { border-top: 1px solid var(--line); margin-top: 2rem }
+@media (max-width: 40rem) { h2, td { overflow-wrap: anywhere } tr { display: block; border-bottom: 1px solid var(--line) } td { display: block; border: 0 } }
 `
 
 /** Nothing is loaded, nothing runs, and no other page may show this one in a frame. */
