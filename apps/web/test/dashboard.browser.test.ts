@@ -193,12 +193,21 @@ describe('a key', () => {
     await page.keyboard.press('Enter')
     expect(await page.locator('.confirm').count()).toBe(0)
     await remaining(page, '0')
-    await page.getByRole('button', { name: en.key.reset }).click()
+    // Each time the focus is back where it was.
+    expect(await focused(page)).toBe(en.key.reset)
+    await page.keyboard.press('Enter')
     await page.keyboard.press('Escape')
     expect(await page.locator('.confirm').count()).toBe(0)
-    await page.getByRole('button', { name: en.key.reset }).click()
-    await page.getByRole('button', { name: en.key.confirmYes }).click()
+    expect(await focused(page)).toBe(en.key.reset)
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    // Another look at the key takes it from nobody.
+    await page.waitForResponse(/\/admin\/keys/)
+    await page.waitForResponse(/\/admin\/keys/)
+    expect(await focused(page)).toBe(en.key.confirmYes)
+    await page.keyboard.press('Enter')
     await remaining(page, '5')
+    expect(await focused(page)).toBe(en.key.reset)
     expect(faultsIn(faults)).toStrictEqual([])
     await close()
   })
@@ -218,6 +227,8 @@ describe('a key', () => {
       mine.remove()
     }
   })
+
+  const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent)
 
   const remaining = (page: Page, left: string) =>
     page.waitForFunction(
@@ -249,7 +260,9 @@ describe('where there is a token,', () => {
     await enter(page, 'wrong-token')
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).toBe(en.gate.wrong)
-    await enter(page, 'right-token')
+    // Where the next one is to be written.
+    await page.keyboard.type('right-token')
+    await page.keyboard.press('Enter')
     await page.locator('.tiles').waitFor()
     await page.reload()
     await page.locator('.tiles').waitFor()

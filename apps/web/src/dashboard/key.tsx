@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { formatDuration } from '../format.js'
 import { usePage } from '../page-context.js'
 import type { Words } from '../words/words.js'
@@ -63,6 +63,7 @@ function KeyView() {
   const [problem, setProblem] = useState<string>()
   const [says, setSays] = useState<{ text: string; isProblem: boolean }>()
   const [isAsking, setAsking] = useState(false)
+  const resetButton = useRef<HTMLButtonElement>(null)
 
   async function look(signal?: AbortSignal): Promise<void> {
     const answer = await session.ask<Lookup>(`api/v1/admin/keys?key=${encodeURIComponent(key)}`, { signal })
@@ -103,8 +104,14 @@ function KeyView() {
     await look()
   }
 
-  async function reset(): Promise<void> {
+  /** What had the focus is gone with the question: whoever uses the keyboard goes on where it was asked. */
+  function stopAsking(): void {
     setAsking(false)
+    resetButton.current?.focus()
+  }
+
+  async function reset(): Promise<void> {
+    stopAsking()
     const answer = await session.ask<{ policies: readonly string[] }>(
       `api/v1/rate-limit/reset?key=${encodeURIComponent(key)}`,
       { method: 'DELETE' },
@@ -142,15 +149,17 @@ function KeyView() {
             <h2 class="key-name" data-fact="key">
               {found.key}
             </h2>
-            {!isAsking && (
-              <button type="button" class="danger" onClick={() => setAsking(true)}>
-                {words.reset}
-              </button>
-            )}
+            <button
+              type="button"
+              class="danger"
+              ref={resetButton}
+              aria-expanded={isAsking}
+              onClick={() => setAsking(true)}
+            >
+              {words.reset}
+            </button>
           </div>
-          {isAsking && (
-            <Confirm text={words.confirm(found.key)} onYes={reset} onNo={() => setAsking(false)} />
-          )}
+          {isAsking && <Confirm text={words.confirm(found.key)} onYes={reset} onNo={stopAsking} />}
           <div class="key-cards">
             {found.policies.map((state) => (
               <KeyCard key={state.policy} state={state} onTry={() => tryIn(state.policy)} />
@@ -194,9 +203,11 @@ function KeyForm({ initial, onLook }: { initial: string; onLook: (key: string) =
   )
 }
 
-/** Asks first. The careful answer has the focus. */
+/** Asks first. The careful answer has the focus at first, and not again with every look at the key. */
 function Confirm({ text, onYes, onNo }: { text: string; onYes: () => void; onNo: () => void }) {
   const words = usePage().words.dashboard.key
+  const no = useRef<HTMLButtonElement>(null)
+  useLayoutEffect(() => no.current?.focus(), [])
   return (
     <div
       class="card confirm"
@@ -207,7 +218,7 @@ function Confirm({ text, onYes, onNo }: { text: string; onYes: () => void; onNo:
       }}
     >
       <p>{text}</p>
-      <button type="button" ref={(button) => button?.focus()} onClick={onNo}>
+      <button type="button" ref={no} onClick={onNo}>
         {words.confirmNo}
       </button>
       <button type="button" class="danger" onClick={onYes}>

@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext } from 'preact'
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { usePage } from '../page-context.js'
 import { type Answer, ask, type Question } from './ask.js'
 import { forgetHistory } from './live-source.js'
@@ -103,6 +103,11 @@ export function WithSession({ children }: { children: ComponentChildren }) {
 function TokenForm({ isWrong, onToken }: { isWrong: boolean; onToken: (token: string) => void }) {
   const words = usePage().words.dashboard.gate
   const [text, setText] = useState('')
+  const input = useRef<HTMLInputElement>(null)
+  // This form is another one than the one that was sent.
+  useLayoutEffect(() => {
+    if (isWrong) input.current?.focus()
+  }, [isWrong])
   return (
     <form
       class="card door"
@@ -118,6 +123,7 @@ function TokenForm({ isWrong, onToken }: { isWrong: boolean; onToken: (token: st
       <label class="field">
         <span>{words.token}</span>
         <input
+          ref={input}
           type="password"
           autocomplete="off"
           spellcheck={false}
