@@ -1,4 +1,5 @@
-import { createServer as createNetServer, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer as createNetServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startFullUpstream } from '../../test/full-upstream.js'
 import {
@@ -258,7 +259,6 @@ describe('a client', () => {
     )
     gateway = await gatewayTo({ upstreams: [reading.url] })
     const { hostname, port } = new URL(gateway.url)
-    const { connect } = await import('node:net')
     const socket = connect(Number(port), hostname)
     socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\npart')
     await until(() => isBegun, 'the upstream has a part')
@@ -277,6 +277,29 @@ describe('a client', () => {
     expect(statusOf(answer)).toBe(408)
     await until(() => reading.closed() === 1, 'the upstream is told')
     await expectNoLeak(gateway)
+  })
+
+  it('that stops in the middle of a body that nobody could take does no harm', async () => {
+    const reading = used(await upstreamOf((request) => void request.resume().on('error', () => {})))
+    gateway = await gatewayTo(
+      [
+        { id: 'dead', upstreams: [await deadUrl()] },
+        { id: 'reading', upstreams: [reading.url] },
+      ],
+      { bodyIdleMs: 200 },
+    )
+    const { hostname, port } = new URL(gateway.url)
+    const socket = connect(Number(port), hostname)
+    const part = (path: string) => `POST /${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\npart`
+    socket.write(part('dead'))
+    expect(statusOf(String((await once(socket, 'data'))[0]))).toBe(502)
+    // When this one has waited long enough, so has the other.
+    expect(statusOf(await sendRaw(gateway.url, part('reading')))).toBe(408)
+    // The rest is thrown away, and what comes behind it is a request again.
+    socket.write('-rest')
+    socket.write('GET /none HTTP/1.1\r\nhost: a\r\n\r\n')
+    expect(statusOf(String((await once(socket, 'data'))[0]))).toBe(404)
+    socket.destroy()
   })
 
   it.each<[string, string]>([

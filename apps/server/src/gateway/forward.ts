@@ -78,5 +78,7 @@ function retry(exchange: Exchange): void {
 
 function giveUp(exchange: Exchange, { kind, status, message }: Failure): void {
   exchange.inForce.meter.failures[kind]++
+  // Nobody reads it any more, and undici lets go of one that it could not send.
+  exchange.body?.destroy()
   exchange.bytes += answerProblem(exchange.response, status, message, exchange.limits)
 }

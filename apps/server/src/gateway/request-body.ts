@@ -58,6 +58,7 @@ export function bodyOf(
   }
 
   function onClose(): void {
+    clearTimeout(timer)
     if (!message.complete) body.destroy(new Error('The client has gone.'))
   }
 
@@ -67,6 +68,8 @@ export function bodyOf(
     else body.destroy(new ApiError(408, 'The body took too long to arrive.'))
   }
 
+  // undici listens only as long as it has the request, and an error that nobody hears would end the process.
+  body.on('error', () => {})
   message.pause()
   message.on('data', onData).on('end', onEnd).on('close', onClose)
   return body
