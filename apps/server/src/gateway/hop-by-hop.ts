@@ -6,6 +6,7 @@
 /** Always so, on requests and on responses. `te` may stay as `trailers`, which the caller sees to. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
+  'http2-settings',
   'keep-alive',
   'proxy-authenticate',
   'proxy-authentication-info',

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { BAD_HOST, isHost } from '../http/strict.js'
 
@@ -25,6 +25,63 @@ export function problemOfHttp2({ headers, url = '' }: IncomingMessage): string |
   if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
   return /[^\u0021-\u00ff]/.test(url) ? 'The path must be of ASCII characters; escape the others.' : undefined
 }
+
+/**
+ * Headers, of names and values in turn, as Node's HTTP/2 takes them: otherwise it would keep the last of several lines
+ * only. Of some names it refuses two; they are sent once, and what is a list as one line.
+ */
+export function headersOfHttp2(flat: readonly string[]): OutgoingHttpHeaders {
+  const headers: Record<string, string | string[]> = Object.create(null)
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = flat[i]!.toLowerCase()
+    const value = flat[i + 1]!
+    const before = headers[name]
+    if (before === undefined) headers[name] = value
+    else if (LISTS.has(name)) headers[name] = `${before}, ${value}`
+    else if (!ONCE.has(name)) headers[name] = [before, value].flat()
+  }
+  return headers
+}
+
+const LISTS: ReadonlySet<string> = new Set([
+  'content-encoding',
+  'content-language',
+  'if-match',
+  'if-none-match',
+])
+
+/** Those of requests too: upstreams send anything. */
+const ONCE: ReadonlySet<string> = new Set([
+  'access-control-allow-credentials',
+  'access-control-max-age',
+  'access-control-request-method',
+  'age',
+  'authorization',
+  'content-length',
+  'content-location',
+  'content-md5',
+  'content-range',
+  'content-type',
+  'date',
+  'dnt',
+  'etag',
+  'expires',
+  'from',
+  'host',
+  'if-modified-since',
+  'if-range',
+  'if-unmodified-since',
+  'last-modified',
+  'location',
+  'max-forwards',
+  'range',
+  'referer',
+  'retry-after',
+  'tk',
+  'upgrade-insecure-requests',
+  'user-agent',
+  'x-content-type-options',
+])
 
 /** Ends an answer so that nobody takes it for the whole. */
 export function breakOff(response: ServerResponse): void {

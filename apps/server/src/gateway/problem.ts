@@ -30,13 +30,21 @@ export function answer(
     breakOff(response)
     return 0
   }
+  // Of the upstream's answer, if that could not be passed on.
+  for (const name of response.getHeaderNames()) response.removeHeader(name)
   const bytes = Buffer.byteLength(body)
-  response.writeHead(status, {
-    ...headers,
-    // There is no body then, and none may be said to have a length.
-    ...(isWithoutBody(status) ? {} : { 'content-length': bytes }),
-    'cache-control': 'no-store',
-  })
+  try {
+    response.writeHead(status, {
+      ...headers,
+      // There is no body then, and none may be said to have a length.
+      ...(isWithoutBody(status) ? {} : { 'content-length': bytes }),
+      'cache-control': 'no-store',
+    })
+  } catch {
+    // There is nothing left to say, and whoever waits would wait for ever.
+    breakOff(response)
+    return 0
+  }
   response.end(body)
   return bytes
 }

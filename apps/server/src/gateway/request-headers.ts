@@ -46,7 +46,6 @@ function isOurs(name: string): boolean {
     case 'expect':
     case 'content-length':
     case 'x-request-id':
-    case 'http2-settings':
     // CGI programs take it for a setting of their own, HTTP_PROXY.
     case 'proxy':
       return true

@@ -1,6 +1,6 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { isHopByHop, namedByConnection } from './hop-by-hop.js'
-import { isHttp2 } from './http2.js'
+import { headersOfHttp2, isHttp2 } from './http2.js'
 import type { GatewayRequest, ResponseFilter, ResponseHead } from './route.js'
 
 /** The headers of an answer, as undici has read them: names and values in turn. */
@@ -94,7 +94,7 @@ export function filtered(
 
 /** Sends a head in the way that is fastest for the protocol. */
 export function writeHead(response: ServerResponse, { status, flat }: HeadToSend): void {
-  if (isHttp2(response.req)) response.writeHead(status, asObject(flat))
+  if (isHttp2(response.req)) response.writeHead(status, headersOfHttp2(flat))
   else response.writeHead(status, mayHaveTrailers(response, status) ? flat : withoutTrailer(flat))
 }
 
@@ -112,17 +112,6 @@ function withoutTrailer(flat: string[]): string[] {
   const at = flat.indexOf('trailer')
   if (at >= 0 && at % 2 === 0) flat.splice(at, 2)
   return flat
-}
-
-/** HTTP/2 of Node would keep the last of several lines only. */
-function asObject(flat: readonly string[]): OutgoingHttpHeaders {
-  const headers: Record<string, string | string[]> = Object.create(null)
-  for (let i = 0; i < flat.length; i += 2) {
-    const name = flat[i]!.toLowerCase()
-    const before = headers[name]
-    headers[name] = before === undefined ? flat[i + 1]! : [before, flat[i + 1]!].flat()
-  }
-  return headers
 }
 
 /** Sends trailers, of what undici has read behind a body. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
+import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2'
 import { request as httpsRequest } from 'node:https'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { makeCertificate } from '../../test/certificate.js'
@@ -13,6 +13,7 @@ import {
   until,
   upstreamOf,
 } from '../../test/gateway.js'
+import type { ResponseHead } from './route.js'
 
 let certificate: { key: string; cert: string }
 let upstream: TestUpstream
@@ -50,6 +51,12 @@ async function ask(headers: Record<string, string>, body?: Buffer): Promise<Answ
   return { headers: answered, body: Buffer.concat(pieces), trailers }
 }
 
+/** Every name that Node knows, but those that say how long a body is. */
+const NAMES = Object.entries(constants)
+  .filter(([key, name]) => key.startsWith('HTTP2_HEADER_') && /^[a-z]/.test(String(name)))
+  .map(([, name]) => String(name))
+  .filter((name) => name !== 'content-length' && name !== 'transfer-encoding')
+
 const withHttp2 = () => ({ tls: { ...certificate, http2: true } })
 
 describe('by HTTP/2', () => {
@@ -82,6 +89,39 @@ describe('by HTTP/2', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask({ ':method': 'POST' }, body)))
     const hash = (data: Buffer) => createHash('sha256').update(data).digest('hex')
     for (const answer of answers) expect(hash(answer.body)).toBe(hash(body))
+  })
+
+  it('a header that may stand once and comes twice is sent once, and a list in one line', async () => {
+    upstream = await rawUpstream(
+      'HTTP/1.1 200 OK\r\nx-content-type-options: nosniff\r\nX-Content-Type-Options: nosniff\r\netag: "a"\r\netag: "b"\r\ncontent-encoding: gzip\r\ncontent-encoding: br\r\nx-a: 1\r\nx-a: 2\r\nhttp2-settings: x\r\ncontent-length: 2\r\n\r\nok',
+    )
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+    const { headers, body } = await ask({})
+    expect(headers).toMatchObject({
+      ':status': 200,
+      'x-content-type-options': 'nosniff',
+      etag: '"a"',
+      'content-encoding': 'gzip, br',
+      'x-a': '1, 2',
+    })
+    expect(headers).not.toHaveProperty('http2-settings')
+    expect(body.toString()).toBe('ok')
+  })
+
+  it('whatever header comes twice, there is an answer', async () => {
+    const twice = NAMES.map((name) => `${name}: 1\r\n${name}: 1\r\n`).join('')
+    upstream = await rawUpstream(`HTTP/1.1 200 OK\r\n${twice}content-length: 0\r\n\r\n`)
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+    expect((await ask({})).headers[':status']).toBe(200)
+  })
+
+  it('an answer that cannot be passed on is 502, without anything of it', async () => {
+    upstream = await rawUpstream('HTTP/1.1 200 OK\r\netag: "a"\r\ncontent-length: 2\r\n\r\nok')
+    const spoil = ({ headers }: ResponseHead) => void headers.set(':bad', '1')
+    gateway = await gatewayTo({ upstreams: [upstream.url], responseFilters: [spoil] }, withHttp2())
+    const { headers } = await ask({})
+    expect(headers[':status']).toBe(502)
+    expect(headers).not.toHaveProperty('etag')
   })
 
   it('trailers pass', async () => {
