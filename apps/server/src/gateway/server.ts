@@ -67,15 +67,14 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
 
 function createHttp2Server({ key, cert }: Tls, limits: Config['limits'], http1: object): Server {
   const server = createSecureServer({
-    ...http1,
     key,
     cert,
     allowHTTP1: true,
     settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: limits.maxHeaderBytes },
   })
   trackSessions(server, Math.max(1000, limits.keepAliveTimeoutMs))
-  // It has what we use of the other, if not its type.
-  return server as unknown as Server
+  // As options it takes none of them. It has what we use of the other, if not its type.
+  return Object.assign(server, http1) as unknown as Server
 }
 
 /**

@@ -2,18 +2,22 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2'
 import { request as httpsRequest } from 'node:https'
+import { connect as connectTls } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { makeCertificate } from '../../test/certificate.js'
 import {
   countsIn,
   gatewayTo,
+  LIMITS,
   rawUpstream,
   type TestGateway,
   type TestUpstream,
   until,
   upstreamOf,
 } from '../../test/gateway.js'
+import { statusOf } from '../../test/raw-http.js'
 import type { ResponseHead } from './route.js'
+import { createGatewayServer } from './server.js'
 
 let certificate: { key: string; cert: string }
 let upstream: TestUpstream
@@ -218,4 +222,30 @@ describe('by TLS and HTTP/1.1', () => {
     expect(body).toBe('https')
     expect(response.httpVersion).toBe('1.1')
   })
+
+  it.each([true, false])('limits hold, whether or not there is HTTP/2: %s', async (http2) => {
+    upstream = await upstreamOf((_request, response) => response.end())
+    const limits = { ...LIMITS, maxHeaderBytes: 2048, headersTimeoutMs: 300, keepAliveTimeoutMs: 300 }
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, { tls: { ...certificate, http2 }, limits })
+    const head = 'GET / HTTP/1.1\r\nhost: a\r\n'
+    const [large, slow, idle] = await Promise.all([
+      sent(`${head}x-large: ${'a'.repeat(3000)}\r\n\r\n`),
+      sent(head),
+      sent(`${head}\r\n`),
+    ])
+    expect([large, slow, idle].map(statusOf)).toStrictEqual([431, 408, 200])
+    // A body has all the time in the world. Node would give it five minutes.
+    const server = createGatewayServer({ limits, tls: { ...certificate, http2 } }, () => {})
+    expect(server.requestTimeout).toBe(0)
+  })
 })
+
+/** What comes back on a connection of HTTP/1.1 until the gateway closes it. */
+async function sent(text: string): Promise<string> {
+  const { hostname, port } = new URL(gateway.url)
+  const socket = connectTls({ host: hostname, port: Number(port), ca: certificate.cert })
+  socket.write(text)
+  let answer = ''
+  for await (const piece of socket) answer += piece
+  return answer
+}
