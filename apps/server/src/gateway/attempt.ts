@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import { atEndOfTurn } from '../http/end-of-turn.js'
 import type { Exchange } from './exchange.js'
-import { isHttp2 } from './http2.js'
+import { breakOff, isHttp2 } from './http2.js'
 import {
   addTrailers,
   filtered,
@@ -44,6 +44,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private last: Buffer | undefined
   private isDrainAwaited = false
   private inLine: NodeJS.Timeout | undefined
+  private unread: NodeJS.Timeout | undefined
 
   constructor(exchange: Exchange, upstream: Upstream, outcome: Outcome) {
     this.exchange = exchange
@@ -119,10 +120,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       }
     }
     if (response.write(chunk)) return true
-    if (!this.isDrainAwaited) {
-      this.isDrainAwaited = true
-      response.on('drain', () => this.resume())
-    }
+    this.awaitDrain()
     return false
   }
 
@@ -149,6 +147,18 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   private resume: () => void = () => {}
 
+  /** Until the client has read it, the upstream's connection is taken: not for ever. */
+  private awaitDrain(): void {
+    const { response, bodyIdleMs } = this.exchange
+    this.unread = setTimeout(() => breakOff(response), bodyIdleMs)
+    if (this.isDrainAwaited) return
+    this.isDrainAwaited = true
+    response.on('drain', () => {
+      clearTimeout(this.unread)
+      this.resume()
+    })
+  }
+
   /** All connections are taken, and undici lets requests wait for one without end. */
   private waitInLine(): void {
     const { headersMs } = this.exchange.inForce.route.timeouts
@@ -160,6 +170,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.isOver = true
     this.upstream.inFlight--
     clearTimeout(this.inLine)
+    clearTimeout(this.unread)
   }
 
   private headOf(status: number, raw: RawHeaders): HeadToSend {

@@ -19,6 +19,8 @@ export interface Exchange {
   readonly target: string
   readonly headers: Flat
   readonly body: Readable | undefined
+  /** For how long the client may read nothing of an answer that waits for it. */
+  readonly bodyIdleMs: number
   /** Wants to go on as a WebSocket. */
   readonly upgrade: Upgrade | undefined
   /** What is under way. */

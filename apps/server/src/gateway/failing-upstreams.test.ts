@@ -302,6 +302,18 @@ describe('a client', () => {
     socket.destroy()
   })
 
+  it('that does not read its answer does not keep the connection to the upstream', async () => {
+    const large = used(await upstreamOf((_request, response) => response.end(Buffer.alloc(50 * 1024 * 1024))))
+    gateway = await gatewayTo({ upstreams: [large.url] }, { bodyIdleMs: 200 })
+    const { hostname, port } = new URL(gateway.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    socket.pause().write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+    await until(() => large.closed() === 1, 'the upstream is told')
+    await expectNoLeak(gateway)
+    socket.destroy()
+  })
+
   it.each<[string, string]>([
     ['says so', 'content-length: 11\r\n\r\nhello world'],
     ['does not', 'transfer-encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n'],

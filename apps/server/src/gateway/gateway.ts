@@ -25,7 +25,7 @@ export interface GatewayOptions {
   readonly limits: Config['limits']
   /** To one upstream. Default: 1024. */
   readonly maxConnections?: number
-  /** For how long nothing may come of a body. Default: a minute. */
+  /** For how long nothing may come of a body, or be read of an answer. Default: a minute. */
   readonly bodyIdleMs?: number
   /** A line for each request. Default: none. */
   readonly accessLog?: { readonly form: AccessLogForm; readonly write: (line: string) => void } | undefined

@@ -112,7 +112,8 @@ function pass(
   inForce: RouteInForce,
   limits: Readonly<Record<string, string>>,
 ): void {
-  const { message, response, routing, handling, upgrade } = life
+  const { message, response, routing, upgrade } = life
+  const { bodyIdleMs } = life.handling
   const { route } = inForce
   const { answer, maxBodyBytes, requestFilters } = route
   if (answer !== undefined) return void life.answer(answer.status, { ...limits, ...answer.headers }, '')
@@ -152,9 +153,8 @@ function pass(
     limits,
     target: query === '' ? path : `${path}?${query}`,
     headers,
-    body: withBody
-      ? bodyOf(message, response, { maxBytes: maxBodyBytes, idleMs: handling.bodyIdleMs })
-      : undefined,
+    body: withBody ? bodyOf(message, response, { maxBytes: maxBodyBytes, idleMs: bodyIdleMs }) : undefined,
+    bodyIdleMs,
     upgrade: isTunnel ? upgrade : undefined,
     attempt: undefined,
     retries: 0,

@@ -196,6 +196,15 @@ describe('by HTTP/2', () => {
     expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="all",status="none" 1'])
   })
 
+  it('a client that does not read its answer does not keep the connection to the upstream', async () => {
+    upstream = await upstreamOf((_request, response) => response.end(Buffer.alloc(50 * 1024 * 1024)))
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, { ...withHttp2(), bodyIdleMs: 200 })
+    session = connect(gateway.url, { ca: certificate.cert })
+    const stream = session.request({ ':path': '/' })
+    stream.on('error', () => {})
+    await until(() => upstream.closed() === 1, 'the upstream is told')
+  })
+
   it('when it stops, what is in flight is finished, and connections close', async () => {
     upstream = await upstreamOf((_request, response) => void setTimeout(() => response.end('late'), 300))
     gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
