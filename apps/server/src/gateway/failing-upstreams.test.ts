@@ -430,4 +430,31 @@ describe('of several upstreams', () => {
       'The upstream is well again',
     ])
   })
+
+  it('one that hangs is found out, also when all connections to it are taken', async () => {
+    let isWell = true
+    let taken = 0
+    const hanging = used(
+      await upstreamOf((request, response) => {
+        if (request.url !== '/health') taken++
+        else if (isWell) response.end()
+      }),
+    )
+    gateway = await gatewayTo(
+      {
+        upstreams: [hanging.url, (await named('b')).url],
+        healthCheck: { path: '/health', intervalMs: 50, timeoutMs: 200 },
+      },
+      { maxConnections: 1 },
+    )
+    const { url } = gateway
+    const given = new AbortController()
+    const hung = Array.from({ length: 4 }, () => fetch(url, { signal: given.signal }).catch(() => {}))
+    await until(() => taken === 1, 'its only connection is taken')
+    isWell = false
+    await until(() => gateway!.logged.length === 1, 'it is found out')
+    for (let i = 0; i < 4; i++) expect(await ask()).toBe('b')
+    given.abort()
+    await Promise.all(hung)
+  })
 })

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { Client } from 'undici'
 import type { HealthCheck } from './route.js'
 import type { Upstream } from './upstreams.js'
 
@@ -72,17 +73,22 @@ function startWatch(upstream: Upstream, check: HealthCheck, log: Logger): Watch 
   }
 }
 
-/** Whether it answers 2xx or 3xx in time. */
-async function isUp({ pool }: Upstream, { path, timeoutMs }: HealthCheck): Promise<boolean> {
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(), timeoutMs)
+/**
+ * Whether it answers 2xx or 3xx in time. It is asked on a connection of its own: those of the pool may all be taken by
+ * requests that wait for the very upstream that hangs.
+ */
+async function isUp({ origin }: Upstream, { path, timeoutMs }: HealthCheck): Promise<boolean> {
+  const client = new Client(origin, { connect: { timeout: timeoutMs } })
+  // Also ends what has no connection yet, which a signal would not.
+  const timer = setTimeout(() => client.destroy(), timeoutMs)
   try {
-    const { statusCode, body } = await pool.request({ path, method: 'GET', signal: late.signal })
+    const { statusCode, body } = await client.request({ path, method: 'GET' })
     await body.dump({ limit: 64 * 1024 })
     return statusCode < 400
   } catch {
     return false
   } finally {
     clearTimeout(timer)
+    await client.destroy()
   }
 }
