@@ -68,6 +68,10 @@ describe('refuses, and asks no upstream:', () => {
       `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n`,
     ],
     [
+      'chunks in HTTP/1.0',
+      `POST / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.0\r\n\r\n`,
+    ],
+    [
       'a chunk whose length is none',
       `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n`,
     ],

@@ -10,6 +10,8 @@ export function problemOf(request: IncomingMessage): string | undefined {
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding !== 'chunked')
     return 'Transfer-Encoding must be chunked, if anything.'
+  // Others would read such a body up to the end of the connection, or not at all.
+  if (encoding !== undefined && httpVersionMinor === 0) return 'Transfer-Encoding needs HTTP/1.1.'
   if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
   if (url.charCodeAt(0) !== 0x2f) request.url = url.replace(/^https?:\/\/[^/?#]+\/?/i, '/')
   return undefined
