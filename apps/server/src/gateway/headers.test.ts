@@ -267,13 +267,24 @@ describe('of an answer', () => {
   })
 
   it('says what our limits say, and not what the upstream says of its own', async () => {
-    const answer = await answerTo(
-      'HTTP/1.1 200 OK\r\nX-RateLimit-Limit: 7\r\nx-ratelimit-remaining: 6\r\nconstructor: 1\r\ncontent-length: 2\r\n\r\nok',
-      { limit: () => ({ refusal: undefined, headers: { 'x-ratelimit-limit': '100' }, holdMs: 0 }) },
+    const raw =
+      'HTTP/1.1 200 OK\r\nX-RateLimit-Limit: 7\r\nx-ratelimit-remaining: 6\r\nRateLimit: "a";r=6\r\nRateLimit-Policy: "a";q=7\r\nRetry-After: 5\r\nconstructor: 1\r\ncontent-length: 2\r\n\r\nok'
+    // As it is while the store is lost: there is no other number.
+    const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-degraded': 'open' }
+    const limited = fieldsOf(
+      await answerTo(raw, { limit: () => ({ refusal: undefined, headers, holdMs: 0 }) }),
     )
-    expect(fieldsOf(answer).get('x-ratelimit-limit')).toStrictEqual(['100'])
-    expect(fieldsOf(answer).get('x-ratelimit-remaining')).toStrictEqual(['6'])
-    expect(fieldsOf(answer).get('constructor')).toStrictEqual(['1'])
+    expect(limited.get('x-ratelimit-limit')).toStrictEqual(['100'])
+    for (const name of ['x-ratelimit-remaining', 'ratelimit', 'ratelimit-policy']) {
+      expect(limited.get(name), name).toBeUndefined()
+    }
+    expect(limited.get('retry-after')).toStrictEqual(['5'])
+    expect(limited.get('constructor')).toStrictEqual(['1'])
+  })
+
+  it('says what the upstream says of its limits where we have none', async () => {
+    const answer = await answerTo('HTTP/1.1 200 OK\r\nX-RateLimit-Limit: 7\r\ncontent-length: 2\r\n\r\nok')
+    expect(fieldsOf(answer).get('x-ratelimit-limit')).toStrictEqual(['7'])
   })
 
   it.each([

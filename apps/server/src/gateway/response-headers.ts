@@ -15,16 +15,17 @@ export interface HeadToSend {
 }
 
 /**
- * What is sent on of an upstream's answer. What the limits say stands instead of what the upstream says under the same
- * name: two of them would contradict each other.
+ * What is sent on of an upstream's answer. What the limits say stands instead of all that the upstream says of its own: its
+ * numbers beside ours would contradict them.
  */
 export function headToSend(
   status: number,
   raw: RawHeaders,
-  limits: Readonly<Record<string, string>> | undefined,
+  limits: Readonly<Record<string, string>>,
 ): HeadToSend {
   const flat: string[] = []
   const named = namedIn(raw)
+  const isLimited = Object.keys(limits).length > 0
   let length = -1
   let trailer = ''
   for (let i = 0; i < raw.length; i += 2) {
@@ -32,7 +33,7 @@ export function headToSend(
     const lower = name.toLowerCase()
     if (lower === 'trailer') trailer = raw[i + 1]!.toString('latin1')
     if (isHopByHop(lower) || named?.has(lower)) continue
-    if (limits !== undefined && isAboutLimits(lower) && Object.hasOwn(limits, lower)) continue
+    if (isLimited && (isAboutLimits(lower) || Object.hasOwn(limits, lower))) continue
     const value = raw[i + 1]!.toString('latin1')
     if (lower === 'content-length') {
       // There is no body, and it may not be said to have a length.
@@ -50,10 +51,9 @@ export function headToSend(
   return { status, flat, length }
 }
 
-/** Whether it may be one of those: `ratelimit`, `retry-after`, `x-ratelimit-limit` and the like. */
+/** Not `retry-after`: that an upstream also says with a 503, and of something else. */
 function isAboutLimits(name: string): boolean {
-  const first = name.charCodeAt(0)
-  return first === 0x72 || first === 0x78
+  return name === 'ratelimit' || name.startsWith('ratelimit-') || name.startsWith('x-ratelimit-')
 }
 
 function namedIn(raw: RawHeaders): ReadonlySet<string> | undefined {
