@@ -1,4 +1,4 @@
-import { createLimiter, fixedWindow, type Policy, type Store } from '@tidegate/core'
+import { createLimiter, fixedWindow, type Policy, type Store, surviveFailures } from '@tidegate/core'
 import calculateSlot from 'cluster-key-slot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cutUnderLoad } from '../test/cut-under-load.js'
@@ -169,6 +169,22 @@ describe('one server', () => {
     for (let i = 0; i < 10; i++) {
       await expect(limiter.check('k')).rejects.toMatchObject({ code: 'STORE_FAILED' })
     }
+  })
+
+  it('what is no request is refused with a code, and is not held against Redis', async () => {
+    const policy = fixedWindow({ limit: 1000, window: WINDOW, name: 'no-request' })
+    const store = surviveFailures(new RedisStore(server.url))
+    const request = { policy, key: 'k', cost: 1 }
+    for (let i = 0; i < 10; i++) {
+      for (const nothing of [undefined, null, 'k']) {
+        const take = store.take([request, nothing as never])
+        await expect(take).rejects.toMatchObject({ code: 'TAKE_INVALID' })
+      }
+      await expect(store.check(undefined as never)).rejects.toThrow(TypeError)
+    }
+    expect(store.breakerState).toBe('closed')
+    expect((await store.check(request)).remaining).toBe(999)
+    await store.close()
   })
 
   it('one that has become a replica is left for whoever is at its address now', async () => {

@@ -53,7 +53,12 @@ export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; l
   }
   const limits: Limit[] = []
   const limitOfRequest: number[] = []
-  for (const { policy, key, cost } of requests) {
+  for (const request of requests) {
+    if (typeof request !== 'object' || request === null) {
+      const message = `Each request of a take is { policy, key, cost }, got ${show(request)}.`
+      throw new TidegateError('TAKE_INVALID', message)
+    }
+    const { policy, key, cost } = request
     assertPolicy(policy)
     assertCost(policy, cost)
     let index = -1

@@ -146,6 +146,15 @@ describe('a store with a breaker', () => {
     expect(changes).toStrictEqual(['open', 'half-open', 'closed'])
   })
 
+  it('is not judged by what is no request at all', async () => {
+    const { guarded } = setUp()
+    for (const request of [undefined, null]) {
+      await times(10, () => guarded.check(request as never))
+      await times(10, () => guarded.take([request as never]))
+    }
+    expect(guarded.breakerState).toBe('closed')
+  })
+
   it('is judged by what is no error of ours, rejected or thrown', async () => {
     for (const check of [
       () => Promise.reject(new TypeError('broken')),

@@ -35,18 +35,20 @@ export function withBreaker(store: Store, options: BreakerStoreOptions): Breaker
   store.onReachable?.(breakers.mayBeBack)
   const notAsked = storeFailed('breaker-open', 'The store has failed, and it is too early to ask it again.')
 
+  /** None of what is no request at all. It is for the store to say so, and says nothing about it. */
   function circuitOf(asked: Asked): Circuit | undefined {
+    if (asked === undefined || asked === null) return undefined
+    if (store.partOf === undefined) return whole
     try {
-      if (!Array.isArray(asked)) return breakers.of(store.partOf!(asked as ResetRequest))
+      if (!Array.isArray(asked)) return breakers.of(store.partOf(asked as ResetRequest))
       return breakers.ofAll(asked.map((request: ResetRequest) => store.partOf!(request)))
     } catch {
-      // No request at all. It is for the store to say so.
       return undefined
     }
   }
 
   const guard: Guard = (call, request) => {
-    const circuit = store.partOf === undefined ? whole : circuitOf(request)
+    const circuit = circuitOf(request)
     if (circuit === undefined) return call(request)
     const leave = circuit.ask()
     if (leave === NO_LEAVE) throw notAsked
