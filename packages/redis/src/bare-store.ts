@@ -146,6 +146,7 @@ export function createBareStore({
     async close() {
       if (isClosed) return
       isClosed = true
+      batcher.close()
       await connection.close()
     },
 

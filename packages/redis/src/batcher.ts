@@ -57,7 +57,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   let toldMs = 0
   let waitMs = maxWaitMs
   let wasReady = connection.isReady === undefined
-  let isWatching = false
+  let watching: NodeJS.Timeout | undefined
 
   connection.onReady?.(() => {
     wasReady = true
@@ -107,7 +107,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   function flush(lane: Lane): void {
     lane.isScheduled = false
     if (!canSend(lane)) {
-      watch()
+      if (lane.limits > 0) watch()
       return
     }
     // A turn that takes long is this process's doing: what could have left before it is not too old for it.
@@ -119,13 +119,11 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
 
   /** Looks after what waits, from time to time. Where this process was busy, what has arrived is read first. */
   function watch(): void {
-    if (isWatching) return
-    isWatching = true
-    setTimeout(() => setImmediate(lookAfter), waitMs)
+    watching ??= setTimeout(() => setImmediate(lookAfter), waitMs)
   }
 
   function lookAfter(): void {
-    isWatching = false
+    watching = undefined
     const nowMs = performance.now()
     for (const lane of lanes.values()) {
       dropOld(lane, nowMs)
@@ -223,6 +221,15 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       lane.limits += entry.limits.length
       schedule(lane)
       if (!lane.isScheduled) watch()
+    },
+
+    /** Fails what waits, and lets go of the timer: a program that is done should end. */
+    close(): void {
+      clearTimeout(watching)
+      const closed = storeFailed(new Error('the store was closed'))
+      for (const lane of lanes.values()) {
+        for (const one of takeFirst(lane, lane.waiting.length)) one.reject(closed)
+      }
     },
   }
 }

@@ -82,6 +82,8 @@ export function createDeadlineQueue({ deadlineMs, timers, onAnswer }: DeadlineQu
         (error) => {
           if (!waiting.isWaiting) return
           leave(waiting)
+          // It may be that the store was closed, and that nobody comes after this one.
+          rest()
           reject(error)
         },
       )

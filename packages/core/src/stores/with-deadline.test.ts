@@ -72,6 +72,20 @@ describe('a deadline', () => {
     await failed
   })
 
+  it('leaves no timer when the last call has failed before its time', async () => {
+    const { timers, store, limited } = setUp()
+    store.mood = 'hangs'
+    const hangs = limited.check(request) as Promise<unknown>
+    store.mood = 'fails'
+    const fails = () => expect(limited.check(request)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await fails()
+    expect(timers.waiting).toBe(1)
+    store.arrive()
+    await hangs
+    await fails()
+    expect(timers.waiting).toBe(0)
+  })
+
   it('counts from the moment each call was made', async () => {
     const { timers, store, limited } = await setUpConnected()
     store.mood = 'hangs'

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { createLimiter, fixedWindow } from '@tidegate/core'
+import { expect, it } from 'vitest'
+import { useRedis } from '../test/use-redis.js'
+import { RedisStore } from './redis-store.js'
+
+const on = useRedis()
+
+it('a store that is closed is a STORE_FAILED for its limiters, which let nobody through', async () => {
+  const policy = fixedWindow({ limit: 1000, window: '366d', name: 'closed' })
+  const store = new RedisStore(on.server.url)
+  const limiter = createLimiter({ store, policy })
+  expect((await limiter.check('k')).remaining).toBe(999)
+  await store.close()
+  for (let i = 0; i < 10; i++) {
+    await expect(limiter.check('k')).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  }
+})
+
+it('a program that is done ends when it has closed its store', async () => {
+  const program = `
+    import { createLimiter, fixedWindow } from '@tidegate/core'
+    import { RedisStore } from '@tidegate/redis'
+    const store = new RedisStore('${on.server.url}', { connectTimeoutMs: 60_000 })
+    const limiter = createLimiter({ store, policy: fixedWindow({ limit: 5, window: '1h', name: 'done' }) })
+    console.log((await limiter.check('k')).remaining)
+    await store.close()`
+  const args = ['--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  expect(stdout).toBe('4\n')
+})
+
+it('what could not be sent when the store is closed fails at once', async () => {
+  const policy = fixedWindow({ limit: 1000, window: '366d', name: 'unsent' })
+  const store = new RedisStore('redis://127.0.0.1:1', { connectTimeoutMs: 60_000 })
+  const checks = Array.from({ length: 3 }, () => store.check({ policy, key: 'k', cost: 1 }).catch(String))
+  await store.close()
+  const closed = expect.stringContaining('the store was closed')
+  expect(await Promise.all(checks)).toStrictEqual([closed, closed, closed])
+})
