@@ -192,6 +192,22 @@ describe('on a store that can fail', () => {
     expect(store.asked).toStrictEqual([])
   })
 
+  it.each([
+    ['with what is put around a store', undefined],
+    ['without', false as const],
+  ])('rejects a refund that can never be right, %s, and gives a promise of 0', async (_, failure) => {
+    const store = failing()
+    store.mood = 'answers'
+    const limiter = createLimiter({ policy, store, ...(failure === undefined ? {} : { failure }) })
+    const decision = await limiter.check('k')
+    const code = 'REFUND_INVALID'
+    await expect(limiter.refund('k', decision, 9)).rejects.toMatchObject({ code, field: 'cost' })
+    const other = { ...decision, policy: 'other' }
+    await expect(limiter.refund('k', other)).rejects.toMatchObject({ code, field: 'decision' })
+    await expect(limiter.refund('k', { ...decision, allowed: false })).resolves.toBe(0)
+    await expect(limiter.refund('k', decision)).resolves.toBe(1)
+  })
+
   it('rejects a reset that did not happen', async () => {
     const limiter = createLimiter({ policy, store: failing() })
     await expect(limiter.reset('k')).rejects.toMatchObject({ code: 'STORE_FAILED' })

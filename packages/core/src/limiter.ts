@@ -54,32 +54,38 @@ export function createLimiter(options: LimiterOptions): Limiter {
   /** What has been given back of each decision so far. */
   const refunded = new WeakMap<Decision, number>()
 
+  function refund(key: string, decision: Decision, cost = decision.cost): MaybePromise<number> {
+    if (decision.policy !== policy.name) {
+      const message = `The decision is of "${decision.policy}", this limiter's policy is "${policy.name}".`
+      throw new TidegateError('REFUND_INVALID', message, { field: 'decision' })
+    }
+    const left = decision.cost - (refunded.get(decision) ?? 0)
+    if (!Number.isInteger(cost) || cost < 1 || cost > left) {
+      const message = `A refund is a whole number from 1 to what is left of the decision's cost, ${left}, got ${show(cost)}.`
+      throw new TidegateError('REFUND_INVALID', message, { field: 'cost' })
+    }
+    // Refused, or let through without asking the store: nothing was taken.
+    if (!decision.allowed || decision.degraded === 'open') return 0
+    refunded.set(decision, decision.cost - left + cost)
+    return store.refund({ policy, key, timeMs: decision.timeMs, cost, degraded: decision.degraded })
+  }
+
   return Object.freeze({
     policy,
     store,
-
     check: (key: string, cost = 1) => store.check({ policy, key, cost }),
-
     peek: (key: string, cost = 1) => store.peek({ policy, key, cost }),
-
-    refund(key: string, decision: Decision, cost = decision.cost) {
-      if (decision.policy !== policy.name) {
-        const message = `The decision is of "${decision.policy}", this limiter's policy is "${policy.name}".`
-        throw new TidegateError('REFUND_INVALID', message, { field: 'decision' })
-      }
-      const left = decision.cost - (refunded.get(decision) ?? 0)
-      if (!Number.isInteger(cost) || cost < 1 || cost > left) {
-        const message = `A refund is a whole number from 1 to what is left of the decision's cost, ${left}, got ${show(cost)}.`
-        throw new TidegateError('REFUND_INVALID', message, { field: 'cost' })
-      }
-      // Refused, or let through without asking the store: nothing was taken.
-      if (!decision.allowed || decision.degraded === 'open') return 0
-      refunded.set(decision, decision.cost - left + cost)
-      return store.refund({ policy, key, timeMs: decision.timeMs, cost, degraded: decision.degraded })
-    },
-
+    // What is found here is told as the store tells things: who awaits promises catches rejections.
+    refund: answersLater(store)
+      ? async (key: string, decision: Decision, cost?: number) => refund(key, decision, cost)
+      : refund,
     reset: (key: string) => store.reset({ policy, key }),
   })
+}
+
+/** Whether it is elsewhere, or `surviveFailures` is around it. */
+function answersLater(store: Store): boolean {
+  return store.alwaysAnswers !== true || 'breakerState' in store
 }
 
 function storeOf({ store = new MemoryStore(), failure }: LimiterOptions): Store {
