@@ -225,6 +225,18 @@ describe('rates', () => {
       expect(off).toBeLessThanOrEqual(1e6 / largest + refillRate * 1e-9 + 1e-9)
     })
   })
+
+  it.each([
+    [102_919, '21470345448.0451202/410618ms'],
+    [4_240_192, '2959210711859.120117/278294ms'],
+    [27_196_772, '31233320420979.180/336944ms'],
+  ] as const)('the nearest to many units can be written, too: %d at %s', (capacity, refillRate) => {
+    const { message } = caught(() => tokenBucket({ capacity, refillRate }))
+    const nearest = /is '([^']+)'\.$/.exec(message)?.[1] as `${number}/${string}`
+    const { n, d } = tokenBucket({ capacity, refillRate: nearest })
+    const [units, ms] = refillRate.split('/').map(Number.parseFloat)
+    expect(((n / d) * 1000 * ms!) / units!).toBeCloseTo(1, 9)
+  })
 })
 
 function caught(make: () => unknown): TidegateError

@@ -5,6 +5,8 @@ export type Rate = number | `${number}/${string}`
 
 const US_PER_SECOND = 1_000_000n
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
+/** The most units that can be written: 15 digits. */
+const MAX_UNITS = 10n ** 15n - 1n
 
 /** The exact fraction a rate means, or undefined if it is not written as a rate. */
 export function parseRate(input: unknown): { n: bigint; d: bigint } | undefined {
@@ -35,9 +37,10 @@ export function nearestFittingRate(capacity: number, { n, d }: { n: bigint; d: b
   // d must fit the capacity, and n, which is about n/d times as large, must fit too.
   const largest = smaller(MAX_SAFE / BigInt(capacity), MAX_SAFE / (n / d + 1n))
   // Written per milliseconds: any number of microseconds, with a thousand times the units, while that is
-  // not too long to write; or a whole number of milliseconds.
-  const [p, q] = nearestFraction(n, d, smaller(largest, longest))
-  const [units, ms] = nearestFraction(n * 1000n, d, smaller(largest / 1000n, longest))
+  // not too long to write; or a whole number of milliseconds. And units must not be too many to write, either.
+  const writable = MAX_UNITS / (1000n * (n / d + 1n))
+  const [p, q] = nearestFraction(n, d, smaller(smaller(largest, longest), writable))
+  const [units, ms] = nearestFraction(n * 1000n, d, smaller(smaller(largest / 1000n, longest), writable))
   const fine = reduce(p * 1000n, q)
   const isFineNearer = distance([p, q], n, d) <= distance([units, ms * 1000n], n, d)
   return isFineNearer ? `${Number(fine.n)}/${fine.d}ms` : `${Number(units)}/${ms}ms`
