@@ -274,6 +274,16 @@ describe('where there is a token,', () => {
     await close()
   })
 
+  it.each(['two words', 'schlüssel', '   '])('%j is none, and that is said', async (token) => {
+    const { page, close } = await openPage(browser, closed.url, '/#/live')
+    await enter(page, token)
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByRole('alert').textContent()).toBe(en.gate.wrong)
+    await enter(page, 'right-token')
+    await page.locator('.tiles').waitFor()
+    await close()
+  })
+
   it('a key is reset with it, and not without', async () => {
     const used = async () => {
       const response = await fetch(`${closed.url}/api/v1/rate-limit/remaining?key=k&policy=fixed_window`)

@@ -84,7 +84,7 @@ export function WithSession({ children }: { children: ComponentChildren }) {
   if (status === 403) return <p class="lead waiting">{words.notHere}</p>
   const needsToken = info.admin?.needsToken === true
   if (status === 401 || (needsToken && token === undefined)) {
-    return <TokenForm isWrong={status === 401 && token !== undefined} onToken={change} />
+    return <TokenForm wasWrong={status === 401 && token !== undefined} onToken={change} />
   }
   return (
     <Context.Provider value={session}>
@@ -100,9 +100,10 @@ export function WithSession({ children }: { children: ComponentChildren }) {
   )
 }
 
-function TokenForm({ isWrong, onToken }: { isWrong: boolean; onToken: (token: string) => void }) {
+function TokenForm({ wasWrong, onToken }: { wasWrong: boolean; onToken: (token: string) => void }) {
   const words = usePage().words.dashboard.gate
   const [text, setText] = useState('')
+  const [isWrong, setWrong] = useState(wasWrong)
   const input = useRef<HTMLInputElement>(null)
   // This form is another one than the one that was sent.
   useLayoutEffect(() => {
@@ -116,6 +117,7 @@ function TokenForm({ isWrong, onToken }: { isWrong: boolean; onToken: (token: st
         // What cannot stand in a header is no token.
         const token = text.trim()
         if (/^[!-~]+$/.test(token)) onToken(token)
+        else setWrong(true)
       }}
     >
       <h1>{words.title}</h1>
