@@ -117,4 +117,13 @@ policies:
       await close()
     },
   )
+
+  it.each(['en', 'ko'] as const)('nobody is said to share it, in %s', async (lang) => {
+    const { page, close } = await openPage(browser, service.url, `/#/live?lang=${lang}`)
+    const { live } = WORDS[lang].dashboard
+    await page.locator('.state-line.store-down').waitFor()
+    await textIs(page, '[data-fact=instances]', live.unknownInstances)
+    await page.getByText(live.noInstances).waitFor()
+    await close()
+  })
 })

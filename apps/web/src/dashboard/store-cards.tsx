@@ -25,7 +25,9 @@ export function StoreCards({ event }: { event: LiveEvent }) {
         </dl>
       </section>
       <section class="card">
-        <h2 data-fact="instances">{words.instances(instances.length)}</h2>
+        <h2 data-fact="instances">
+          {instances.length === 0 ? words.unknownInstances : words.instances(instances.length)}
+        </h2>
         {instances.length === 0 && <p class="note">{words.noInstances}</p>}
         <ul class="instances">
           {instances.map(({ id, host, pid, version, startedMs }) => (

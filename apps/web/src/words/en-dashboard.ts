@@ -68,6 +68,7 @@ export const dashboardEn = {
     withoutStoreCounts: (open: string, closed: string, local: string) =>
       `${open} let through, ${closed} refused, ${local} counted here`,
     instances: (count: number) => (count === 1 ? '1 instance' : `${count} instances share this store`),
+    unknownInstances: 'Instances',
     noInstances: 'Nobody is listed: the store cannot be asked.',
     thisOne: 'answers you',
     processes: (count: number) => `Figures of ${count} worker processes together.`,

@@ -68,6 +68,7 @@ export const dashboardKo: typeof dashboardEn = {
     withoutStore: '저장소 없이 판정',
     withoutStoreCounts: (open, closed, local) => `통과 ${open}, 거부 ${closed}, 자체 계산 ${local}`,
     instances: (count) => (count === 1 ? '인스턴스 1개' : `인스턴스 ${count}개가 이 저장소를 함께 씁니다`),
+    unknownInstances: '인스턴스',
     noInstances: '목록이 비었습니다. 저장소에 물을 수 없습니다.',
     thisOne: '지금 응답하는 곳',
     processes: (count) => `워커 프로세스 ${count}개를 합한 수입니다.`,
