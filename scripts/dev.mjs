@@ -1,4 +1,5 @@
-// Rebuilds on every change and runs the tests that the change touches, until it is stopped.
+// Runs the tests, then compiles on every change and runs the tests that the change touches, until it is stopped. It does
+// not build the page.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
