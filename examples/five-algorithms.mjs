@@ -1,5 +1,6 @@
 // Two stories, each told to all five algorithms. Time is a ManualClock: nothing waits, and every run prints
-// the same numbers.
+// the same numbers. After npm run build:
+//   node examples/five-algorithms.mjs
 import {
   createLimiter,
   fixedWindow,
