@@ -11,7 +11,7 @@ import { bodyOf, hasBody, tooLarge } from './request-body.js'
 import { RequestFactsOf } from './request-facts.js'
 import { flatOf, forwardOf, headersToSend } from './request-headers.js'
 import { NoCanonicalPath, type Ruling } from './route.js'
-import { isWebSocket, type Upgrade } from './web-socket.js'
+import type { Upgrade } from './web-socket.js'
 
 const UNLIMITED: Ruling = { refusal: undefined, headers: {}, holdMs: 0 }
 const NO_CANONICAL_FORM = 'The path has no canonical form; write it without odd escapes.'
@@ -122,8 +122,7 @@ function pass(
     return void life.refuse(413, tooLarge(maxBodyBytes).message, limits)
   }
   const withBody = hasBody(message)
-  const isTunnel = upgrade !== undefined && isWebSocket(message)
-  if (isTunnel && !route.webSocket) {
+  if (upgrade !== undefined && !route.webSocket) {
     return void life.refuse(403, 'This route does not let WebSockets through.', limits)
   }
   // Node has not read it, and where it ends we do not know.
@@ -155,7 +154,7 @@ function pass(
     headers,
     body: withBody ? bodyOf(message, response, { maxBytes: maxBodyBytes, idleMs: bodyIdleMs }) : undefined,
     bodyIdleMs,
-    upgrade: isTunnel ? upgrade : undefined,
+    upgrade,
     attempt: undefined,
     retries: 0,
     detours: 0,

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { answerBadHttp, lastAnswer } from '../http/bad-http.js'
 import { trackConnections } from '../http/connections.js'
 import { isHttp2 } from './http2.js'
 import { trackSessions } from './sessions.js'
-import type { Upgrade } from './web-socket.js'
+import { isWebSocket, type Upgrade } from './web-socket.js'
 
 /** More than this at once are closed as they come, and those that are there are served. */
 const MAX_CONNECTIONS = 10_000
@@ -43,10 +43,10 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
   }
   const server =
     tls === undefined
-      ? createServer(http1)
+      ? createServer({ ...http1, IncomingMessage: Message })
       : tls.http2
         ? createHttp2Server(tls, limits, http1)
-        : createHttpsServer({ ...http1, key: tls.key, cert: tls.cert })
+        : createHttpsServer({ ...http1, IncomingMessage: Message, key: tls.key, cert: tls.cert })
   server.on('request', (message, response) => listener(message, response))
   // The go-ahead is given when the upstream wants the body: see request-body.ts.
   server.on('checkContinue', (message, response) => listener(message, response))
@@ -65,11 +65,28 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
   return server
 }
 
+/**
+ * A request to which Node asks whether its connection is to be handed over. It would be for an upgrade to anything, and the
+ * body not be read. What is no WebSocket is a request like any other: a server may ignore the wish (RFC 9110, 7.8).
+ */
+class Message extends IncomingMessage {
+  private asked: boolean | null = null
+
+  get upgrade(): boolean {
+    return this.asked === true && (this.method === 'CONNECT' || isWebSocket(this))
+  }
+
+  set upgrade(asked: boolean | null) {
+    this.asked = asked
+  }
+}
+
 function createHttp2Server({ key, cert }: Tls, limits: Config['limits'], http1: object): Server {
   const server = createSecureServer({
     key,
     cert,
     allowHTTP1: true,
+    Http1IncomingMessage: Message,
     settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: limits.maxHeaderBytes },
   })
   trackSessions(server, Math.max(1000, limits.keepAliveTimeoutMs))
