@@ -117,5 +117,10 @@ function answerOn(message: IncomingMessage, socket: Duplex): ServerResponse {
     response.detachSocket(socket as Socket)
     ;(socket as Socket).destroySoon()
   })
+  // Node reads it no more, and without reading nobody notices that the client has gone. A tunnel may end on one side.
+  socket.on('end', () => {
+    if (response.socket !== null) socket.destroy()
+  })
+  socket.read(0)
   return response
 }

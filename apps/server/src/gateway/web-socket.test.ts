@@ -114,6 +114,25 @@ describe('a WebSocket', () => {
     expect(statusOf(await sendRaw(gateway.url, HANDSHAKE, false))).toBe(502)
   })
 
+  it.each<[string, (socket: Socket) => void]>([
+    ['ends', (socket) => void socket.end()],
+    ['resets', (socket) => void socket.resetAndDestroy()],
+  ])(
+    'whose client %s the connection before it is answered is gone for the upstream too',
+    async (_, leave) => {
+      const silent = await rawUpstream(() => {})
+      upstream = silent
+      gateway = await gatewayTo({ upstreams: [silent.url], webSocket: true })
+      const { hostname, port } = new URL(gateway.url)
+      const socket = connect(Number(port), hostname)
+      socket.write(HANDSHAKE)
+      await until(() => silent.received.length === 1, 'the upstream has it')
+      leave(socket)
+      await until(() => silent.closed() === 1, 'the upstream is told')
+      expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="all",status="none" 1'])
+    },
+  )
+
   it('says what our limits say', async () => {
     upstream = await rawUpstream(
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\n\r\n',
