@@ -51,6 +51,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.upstream = upstream
     this.outcome = outcome
     upstream.inFlight++
+    if (exchange.upgrade !== undefined) upstream.tunnels++
     if (upstream.inFlight > upstream.maxConnections) this.waitInLine()
   }
 
@@ -100,6 +101,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
     // Before the connection is let go of: it may be that this cannot be said.
     const head = rawHead(this.headOf(status, raw as Buffer[]))
     this.end()
+    this.upstream.tunnels++
+    upstreamSocket.once('close', () => this.upstream.tunnels--)
     life.becameTunnel()
     response.detachSocket(socket)
     socket.write(head, 'latin1')
@@ -169,6 +172,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.isOver) return
     this.isOver = true
     this.upstream.inFlight--
+    if (this.exchange.upgrade !== undefined) this.upstream.tunnels--
     clearTimeout(this.inLine)
     clearTimeout(this.unread)
   }

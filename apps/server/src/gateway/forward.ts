@@ -5,15 +5,15 @@ import { putAside } from './balancer.js'
 import type { Exchange } from './exchange.js'
 import { type Failure, failureOf, OVERLOAD } from './failure.js'
 import { answerProblem } from './problem.js'
-import { MAX_IN_FLIGHT } from './upstreams.js'
-import { connectionFor } from './web-socket.js'
+import { MAX_IN_FLIGHT, type Upstream } from './upstreams.js'
+import { connectionFor, type Upgrade } from './web-socket.js'
 
 /** Sends a request to one of its upstreams, and to another if that fails and it may. */
 export function forward(exchange: Exchange): void {
   const { inForce, request, target, headers, body, upgrade } = exchange
   const { timeouts } = inForce.route
   const upstream = inForce.balancer.next(exchange.failedAt)
-  if (upstream === undefined || upstream.inFlight >= MAX_IN_FLIGHT) return void giveUp(exchange, OVERLOAD)
+  if (upstream === undefined || isFull(upstream, upgrade)) return void giveUp(exchange, OVERLOAD)
   const attempt = new Attempt(exchange, upstream, outcome)
   exchange.attempt = attempt
   const dispatcher = upgrade === undefined ? upstream.pool : connectionFor(upstream, timeouts.connectMs)
@@ -30,6 +30,11 @@ export function forward(exchange: Exchange): void {
     } as Dispatcher.DispatchOptions,
     attempt,
   )
+}
+
+/** WebSockets are no more than connections may be: they do not wait for one, and stay. */
+function isFull({ inFlight, tunnels, maxConnections }: Upstream, upgrade: Upgrade | undefined): boolean {
+  return inFlight >= MAX_IN_FLIGHT || (upgrade !== undefined && tunnels >= maxConnections)
 }
 
 const outcome: Outcome = {

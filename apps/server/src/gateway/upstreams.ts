@@ -11,6 +11,8 @@ export interface Upstream {
   readonly maxConnections: number
   /** Requests that are on their way to it, or being answered. */
   inFlight: number
+  /** WebSockets that are open, or are to be: each has a connection of its own, beside those of the pool. */
+  tunnels: number
   /** Until when it is left alone, because it could not be reached. */
   asideUntilMs: number
 }
@@ -88,6 +90,7 @@ function createUpstream({ uri, connectMs }: UpstreamOptions, maxConnections: num
     }),
     maxConnections,
     inFlight: 0,
+    tunnels: 0,
     asideUntilMs: 0,
   }
 }

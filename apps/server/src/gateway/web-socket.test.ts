@@ -133,6 +133,24 @@ describe('a WebSocket', () => {
     },
   )
 
+  it('beyond as many as there may be connections is 503, until one of them has closed', async () => {
+    upstream = await echo()
+    gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true }, { maxConnections: 2 })
+    const url = gateway.url.replace('http', 'ws')
+    const sockets = [new WebSocket(url), new WebSocket(url)]
+    await Promise.all(sockets.map((socket) => once(socket, 'message')))
+    expect(statusOf(await sendRaw(gateway.url, HANDSHAKE, false))).toBe(503)
+    expect(upstream.sockets.size).toBe(2)
+    // Requests have connections of their own.
+    expect((await fetch(gateway.url)).status).toBe(404)
+    sockets[0]!.close()
+    await until(() => [...gateway.upstreams()].every(({ tunnels }) => tunnels === 1), 'one has closed')
+    const another = new WebSocket(url)
+    await once(another, 'message')
+    for (const socket of [...sockets, another]) socket.terminate()
+    await until(() => [...gateway.upstreams()].every(({ tunnels }) => tunnels === 0), 'none is counted')
+  })
+
   it('says what our limits say', async () => {
     upstream = await rawUpstream(
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\n\r\n',
