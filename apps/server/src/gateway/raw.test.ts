@@ -268,6 +268,17 @@ describe('Expect: 100-continue', () => {
     expect(seen[0]).toMatch(/hello$/)
   })
 
+  it.each(['100-continue', 'cookies'])(
+    'is not answered in HTTP/1.0, which does not know it: %s',
+    async (what) => {
+      const { answer, seen } = await send(
+        `POST / HTTP/1.0\r\nHost: a\r\nExpect: ${what}\r\nContent-Length: 5\r\n\r\nhello`,
+      )
+      expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+      expect(seen[0]).toMatch(/hello$/)
+    },
+  )
+
   it('is not answered to a request that is refused, whose connection is not used again', async () => {
     const limited = await gatewayTo({
       upstreams: [upstream.url],

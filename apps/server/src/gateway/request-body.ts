@@ -28,7 +28,8 @@ export function bodyOf(
   { maxBytes, idleMs }: BodyOptions,
 ): Readable {
   let bytes = 0
-  let isAwaited = message.headers.expect !== undefined
+  // In HTTP/1.0 it has no meaning, whatever it says; elsewhere Node lets only 100-continue come here.
+  let isAwaited = message.headers.expect !== undefined && message.httpVersion !== '1.0'
   const timer = setTimeout(onIdle, idleMs)
   const body = new Readable({
     highWaterMark: 64 * 1024,
