@@ -8,7 +8,10 @@ import type { Upgrade } from './web-socket.js'
 
 /** A request that is being sent on, and its answer. */
 export interface Exchange {
-  readonly life: { becameTunnel(): void }
+  readonly life: {
+    becameTunnel(): void
+    refuse(status: number, message: string, headers: Readonly<Record<string, string>>): void
+  }
   readonly message: IncomingMessage
   readonly response: ServerResponse
   readonly request: RequestFactsOf

@@ -106,8 +106,11 @@ describe('an upstream', () => {
   ])('that %s', async (_what, act, status, kind) => {
     const bad = used(await rawUpstream((socket) => act(socket)))
     gateway = await gatewayTo({ id: 'bad', upstreams: [bad.url], timeouts: TIMEOUTS })
-    const response = await fetch(`${gateway.url}/bad`, { headers: { accept: 'application/problem+json' } })
+    const response = await fetch(`${gateway.url}/bad`, {
+      headers: { accept: 'application/problem+json', 'x-request-id': 'id-1' },
+    })
     expect(response.status).toBe(status)
+    expect(response.headers.get('x-request-id')).toBe('id-1')
     expect(response.headers.get('content-type')).toBe('application/problem+json')
     expect(await response.json()).toMatchObject({ status, type: 'about:blank', instance: '/bad' })
     expect(await countsIn(gateway, 'gateway_upstream_errors_total')).toStrictEqual([
@@ -328,6 +331,7 @@ describe('a client', () => {
     const answer = await sendRaw(gateway.url, `POST / HTTP/1.1\r\nhost: a\r\n${rest}`)
     expect(statusOf(answer)).toBe(413)
     expect(answer).toContain('10 bytes at most')
+    expect(answer).toMatch(/\r\nx-request-id: /)
     await expectNoLeak(gateway)
   })
 })

@@ -4,7 +4,6 @@ import { Attempt, type Outcome } from './attempt.js'
 import { putAside } from './balancer.js'
 import type { Exchange } from './exchange.js'
 import { type Failure, failureOf, OVERLOAD } from './failure.js'
-import { answerProblem } from './problem.js'
 import { MAX_IN_FLIGHT, type Upstream } from './upstreams.js'
 import { connectionFor, type Upgrade } from './web-socket.js'
 
@@ -42,8 +41,7 @@ const outcome: Outcome = {
     if (exchange.isGone) return
     // The client's doing: a body that is too large or too slow.
     if (error instanceof ApiError) {
-      exchange.bytes = answerProblem(exchange.response, error.status, error.message, exchange.limits)
-      return
+      return void exchange.life.refuse(error.status, error.message, exchange.limits)
     }
     const failure = failureOf(error, isSent)
     exchange.failedAt = upstream
@@ -85,5 +83,5 @@ function giveUp(exchange: Exchange, { kind, status, message }: Failure): void {
   exchange.inForce.meter.failures[kind]++
   // Nobody reads it any more, and undici lets go of one that it could not send.
   exchange.body?.destroy()
-  exchange.bytes += answerProblem(exchange.response, status, message, exchange.limits)
+  exchange.life.refuse(status, message, exchange.limits)
 }
