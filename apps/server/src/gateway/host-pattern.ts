@@ -41,10 +41,11 @@ export function parseHostPattern(text: string): HostPattern {
   }
 }
 
-/** The host that a request names: in lower case, without a port and without a dot at its end. */
+/** The host that a request names: in lower case, without a port and without dots at its end. */
 export function hostOf(header: string | undefined): string {
+  // From the first dot of several only: otherwise a header of nothing else would take long.
   return (header ?? '')
     .toLowerCase()
-    .replace(/:\d{0,5}$/, '')
-    .replace(/\.$/, '')
+    .replace(/:\d*$/, '')
+    .replace(/(?<!\.)\.+$/, '')
 }

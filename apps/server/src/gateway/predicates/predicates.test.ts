@@ -41,6 +41,8 @@ const ROWS: readonly [predicate: string, yes: Described[], no: Described[]][] = 
       { headers: { host: 'a.b.example.org' } },
       { headers: { host: 'EXAMPLE.org:8080' } },
       { headers: { host: 'other.net.' } },
+      { headers: { host: 'other.net..' } },
+      { headers: { host: 'other.net.:000080' } },
     ],
     [{ headers: { host: 'badexample.org' } }, { headers: { host: 'example.org.evil' } }, {}],
   ],
