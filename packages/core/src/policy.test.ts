@@ -75,6 +75,14 @@ describe('a policy', () => {
     expect(names(full)).toStrictEqual(names(plain))
   })
 
+  it('has a window of whole milliseconds, though doubles make 1004.9999999999999 of 1.005 s', () => {
+    expect(fixedWindow({ limit: 10, window: '1.005s' })).toMatchObject({ window: 1005 })
+  })
+
+  it('is a log of up to 100,000', () => {
+    expect(slidingWindowLog({ limit: 100_000, window: '1d' })).toMatchObject({ limit: 100_000 })
+  })
+
   it('is frozen', () => {
     const policy = fixedWindow({ limit: 10, window: '1m' })
     expect(Object.isFrozen(policy)).toBe(true)

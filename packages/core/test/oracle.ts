@@ -53,12 +53,13 @@ export class Oracle {
     }
   }
 
-  /** Takes back units of a decision made at `decidedAt`; time only goes forward here. */
-  refund(now: bigint, decidedAt: bigint, cost: bigint): void {
+  /** Takes back units of a decision made at `decidedAt`, and says how many; time only goes forward here. */
+  refund(now: bigint, decidedAt: bigint, cost: bigint): number {
     const { algorithm, window, limit, units, per } = this.#numbers
     if (algorithm === 'token-bucket' || algorithm === 'leaky-bucket') {
+      const before = this.#water(now)
       if ((now - decidedAt) * units < limit * per) this.#history.push({ time: now, units: -cost })
-      return
+      return Number(before - this.#water(now)) / Number(per)
     }
     const sameWindow = (a: bigint, b: bigint) => a / window === b / window
     const counts = {
@@ -66,7 +67,7 @@ export class Oracle {
       'sliding-window-counter': sameWindow(decidedAt, now) || sameWindow(decidedAt, now - window),
       'sliding-window-log': decidedAt > now - window,
     }[algorithm]
-    if (!counts) return
+    if (!counts) return 0
     let left = cost
     for (const event of this.#history) {
       const isOf =
@@ -76,6 +77,7 @@ export class Oracle {
       event.units -= back
       left -= back
     }
+    return Number(cost - left)
   }
 
   /** Every unit taken, with its time: what the bounds are checked on. */

@@ -36,6 +36,11 @@ describe('a × b ÷ c', () => {
     [2 ** 53 - 1, 2 ** 53 - 1, 2 ** 53 - 1],
     [2 ** 53 - 2, 2 ** 53 - 3, 2 ** 53 - 1],
     [2 ** 46, 2 ** 46 - 1, 2 ** 46],
+    // and of those each at which base 64 would be wrong, from the least power of two on
+    [100_185_344_869_045, 100_185_344_868_961, 100_185_344_869_712],
+    [3 * 2 ** 46 - 1, 3 * 2 ** 46 - 2, 3 * 2 ** 46 + 1],
+    [2 ** 48 - 1, 2 ** 48 - 2, 2 ** 48 + 1],
+    [2 ** 49 - 1, 2 ** 49 - 2, 2 ** 49 + 1],
   ])('floor and ceil of %d × %d ÷ %d', (a, b, c) => {
     const product = BigInt(a) * BigInt(b)
     expect(BigInt(mulDivFloor(a, b, c))).toBe(product / BigInt(c))

@@ -180,8 +180,9 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
           if (entry.refund && of !== undefined && of.left > 0) {
             const cost = Math.max(1, Math.floor(of.left * entry.share))
             of.left -= cost
-            known = refund(policy, known, now, of.at, cost).state
-            reference.refund(BigInt(now), BigInt(of.at), BigInt(cost))
+            const { given, state } = refund(policy, known, now, of.at, cost)
+            known = state
+            expect(given).toBe(reference.refund(BigInt(now), BigInt(of.at), BigInt(cost)))
           }
           const cost = costOf(policy, entry.step.cost)
           const outcome = decide(policy, known, now, cost)

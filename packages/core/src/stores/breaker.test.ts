@@ -54,6 +54,14 @@ describe('a breaker opens', () => {
     }
   })
 
+  it('not for what failed nearly two seconds ago, with nothing since', async () => {
+    const { timers, breaker, call } = setUp()
+    for (const what of '+-'.repeat(9)) call(what)
+    await timers.pass(1900)
+    for (const what of '+-') call(what)
+    expect(breaker.state).toBe('closed')
+  })
+
   it('for 5 failures in a row however long they take', async () => {
     const { timers, breaker, call } = setUp()
     for (let i = 0; i < 5; i++) {

@@ -99,6 +99,16 @@ describe('a full store', () => {
     expect(heavy).toBeGreaterThan(450)
   })
 
+  it('lets go of what is over soonest, of what is used alike', () => {
+    const { store } = storeOf(1000)
+    const hour = fixedWindow({ limit: 10, window: '1h', name: 'hour' })
+    for (let i = 0; i < 500; i++) store.check({ policy: hour, key: `late${i}`, cost: 1 })
+    for (let i = 0; i < 500; i++) store.check({ policy: minute, key: `soon${i}`, cost: 1 })
+    for (let i = 0; i < 250; i++) store.check({ policy: hour, key: `new${i}`, cost: 9 })
+    const late = count(500, (i) => store.peek({ policy: hour, key: `late${i}`, cost: 1 }).remaining === 9)
+    expect(late).toBeGreaterThan(450)
+  })
+
   it('keeps refusing a blocked client while it is flooded with other keys', () => {
     const { store } = storeOf(200)
     const blocked = ['mallory', 'trudy', 'oscar']
@@ -144,6 +154,8 @@ it('does not keep policy names that have no keys', () => {
   }
   // Kept, 50,000 names would be some 30 MB.
   expect(heapUsed() - before).toBeLessThan(10e6)
+  // Used once more: before that it may not be thrown away, and its names with it.
+  expect(store.size).toBeLessThanOrEqual(100)
 })
 
 it('keeps no text alive that a key was cut out of', () => {

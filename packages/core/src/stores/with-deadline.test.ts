@@ -209,6 +209,14 @@ describe('when the process was busy at the deadline', () => {
     expect(seen.is).toBe('timeout')
   })
 
+  it('a timer that is 10 milliseconds late is one', async () => {
+    const { timers, store, limited } = await setUpConnected()
+    store.mood = 'hangs'
+    const seen = outcome(limited.check(request))
+    await timers.block(60)
+    expect(seen.is).toBe('timeout-of-busy-process')
+  })
+
   it('reads what has arrived on the real event loop, too', async () => {
     // Another thread answers while this one is busy.
     const worker = new Worker(

@@ -156,6 +156,17 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       deepEqual([one.allowed, one.delayMs], [true, 20_000])
     })
 
+    promise('has nobody wait for what is refused, though one of them would', async (store) => {
+      const leaky = leakyBucket({ capacity: 3, leakRate: '1/10s', name: 'leaky' })
+      await take(store, leaky, 'k')
+      await take(store, perUser, 'ann', 3)
+      const refused = await store.take([
+        { policy: leaky, key: 'k', cost: 1 },
+        { policy: perUser, key: 'ann', cost: 1 },
+      ])
+      deepEqual([refused.allowed, refused.decisions[0]?.delayMs, refused.delayMs], [false, 10_000, 0])
+    })
+
     promise('adds the costs of one policy and key', async (store) => {
       const request = { policy: perUser, key: 'ann', cost: 1 }
       const both = await store.take([request, { ...request, cost: 2 }])
@@ -204,6 +215,9 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
         deepEqual(await codeOf(() => store.take([])), 'TAKE_INVALID')
         const tooMany = Array.from({ length: 1001 }, () => requests[0]!)
         deepEqual(await codeOf(() => store.take(tooMany)), 'TAKE_INVALID')
+        const thousand = fixedWindow({ limit: 1000, window: '1h', name: 'thousand' })
+        const most = Array.from({ length: 1000 }, () => ({ policy: thousand, key: 'k', cost: 1 }))
+        deepEqual((await store.take(most)).allowed, true)
         deepEqual((await store.peek({ policy: perUser, key: 'k', cost: 1 })).remaining, 3)
       },
     )
@@ -410,6 +424,22 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       }
     })
 
+    promise(
+      'a clock exactly one span behind is its own, and one a millisecond more is not',
+      async (store, clock) => {
+        for (const policy of EACH) {
+          for (const behindMs of [60_000, 60_001]) {
+            const same = new ReferenceStore(clock)
+            clock.set(START_MS)
+            for (const one of [same, store]) await take(one, policy, `k${behindMs}`, 10)
+            clock.advance(-behindMs)
+            const request = { policy, key: `k${behindMs}`, cost: 1 }
+            deepEqual(await store.peek(request), same.peek(request))
+          }
+        }
+      },
+    )
+
     promise('waits are counted from the real now', async (store, clock) => {
       const policy = tokenBucket({ capacity: 10, refillRate: 1, name: 'behind' })
       await take(store, policy, 'k', 10)
@@ -565,6 +595,7 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
         '\u0000',
         '\u007f',
         '\u0085',
+        '\u009f',
         5 as never,
         undefined as never,
         null as never,
