@@ -241,7 +241,7 @@ describe('several limits in different slots of a cluster', () => {
   })
 
   it('what was lost with a connection is not sent again: each check is charged at most once', async () => {
-    await cutUnderLoad(cluster.url, cluster.nodes[2]!, (policy) => keyOn(2, policy))
+    await cutUnderLoad(cluster.url, cluster.nodes[2]!, (policy, n) => keyOn(2, policy, 1000 * n))
   })
 
   // The last: it leaves the cluster without one of its nodes.

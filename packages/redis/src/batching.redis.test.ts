@@ -153,6 +153,16 @@ it('with two calls on their way checks gather until they fill one, and with four
   await expectAll()
 })
 
+it('of the calls that find the script lost one brings it, and the others ask again', async () => {
+  const brought = async () =>
+    Number(/cmdstat_eval:calls=(\d+)/.exec(await on.redis.info('commandstats'))?.[1] ?? 0)
+  const before = await brought()
+  await on.redis.script('FLUSH')
+  for (let i = 0; i < 4 * MAX_BATCH; i++) check()
+  await expectAll()
+  expect((await brought()) - before).toBe(1)
+})
+
 it('a call is full when its limits are as many, in however few takes', async () => {
   await twoOnTheirWay()
   await expectCalls(21, 0, take)

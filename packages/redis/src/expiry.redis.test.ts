@@ -67,6 +67,14 @@ describe('a key without expiry is given one', () => {
   }
 })
 
+it.each(EACH)('%s: a key is there until all of it is back, to the last microsecond', async (_, policy) => {
+  for (let i = 0; i < 5; i++) {
+    const { timeMs, resetAfterMs } = await on.check(policy, `k${i}`)
+    const goneMs = Number(await on.redis.call('PEXPIRETIME', nameOf(policy, `k${i}`)))
+    expect(goneMs).toBeGreaterThanOrEqual(timeMs + resetAfterMs)
+  }
+})
+
 describe('after a load over all algorithms', () => {
   it('every key that a scan finds has an expiry', async () => {
     const all = policies()

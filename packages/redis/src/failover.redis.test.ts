@@ -199,7 +199,7 @@ describe('one server', () => {
   })
 
   it('what was lost with a connection is not sent again: each check is charged at most once', async () => {
-    await cutUnderLoad(server.url, server, () => 'k')
+    await cutUnderLoad(server.url, server, (_, n) => `k${n}`)
   })
 })
 

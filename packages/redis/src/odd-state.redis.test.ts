@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { EACH, LIMIT, policies } from '../test/each-algorithm.js'
 import { packedState } from '../test/packed-state.js'
 import { nameOf, useRedis } from '../test/use-redis.js'
+import { RedisStore } from './redis-store.js'
 
 const on = useRedis()
 beforeEach(() => on.redis.flushall())
@@ -111,6 +112,26 @@ describe('what the script cannot read, in the middle of a batch, costs nobody a 
     ])
     expect(await on.redis.pttl(nameOf(policy, 'odd'))).toBeGreaterThan(0)
   }
+
+  it('odd keys that cannot be replaced either fail by themselves, each with the reason', async () => {
+    const log = policies()[1] as Policy
+    const odd = ['odd-1', 'odd-2', 'odd-3']
+    await on.check(log, 'sound', 2)
+    for (const key of odd) await on.redis.rpush(nameOf(log, key), '0', 'nan', 'inf')
+    const may = ['reset', 'on', '>secret', '~rate_limiter:*', '+@all', '-set']
+    await on.redis.call('ACL', 'SETUSER', 'unset', ...may)
+    const store = new RedisStore(`redis://unset:secret@127.0.0.1:${on.server.port}`)
+    try {
+      const requests = odd.map((key) => ({ policy: log, key, cost: 1 }))
+      const checks = requests.map((one) => store.check(one).catch((error: Error) => error.message))
+      const look = store.peek({ policy: log, key: 'sound', cost: 1 })
+      const denied = expect.stringMatching(/can't run|NOPERM/)
+      expect(await Promise.all(checks)).toStrictEqual([denied, denied, denied])
+      expect((await look).remaining).toBe(LIMIT - 2)
+    } finally {
+      await store.close()
+    }
+  })
 
   it('a take over an odd key and a sound one charges both', async () => {
     const [fixed, log] = policies() as [Policy, Policy]

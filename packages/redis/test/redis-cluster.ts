@@ -47,8 +47,8 @@ export async function startCluster({ nodeTimeoutMs = 500 }: ClusterOptions = {})
 }
 
 /** A key of the policy that lives on the n-th of a new cluster's three primaries, under the default prefix. */
-export function keyOn(primary: number, policy: Policy): string {
-  for (let i = 0; i < 1000; i++) {
+export function keyOn(primary: number, policy: Policy, from = 0): string {
+  for (let i = from; i < from + 1000; i++) {
     const key = `key-${i}`
     const slot = calculateSlot(redisKey(DEFAULT_PREFIX, policy.name, key))
     if (Math.floor((slot * PRIMARIES) / SLOTS) === primary) return key
