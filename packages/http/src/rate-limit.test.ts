@@ -124,6 +124,13 @@ describe('without a promise where none is needed', () => {
   })
 })
 
+it('holds a request for whole milliseconds, and never too short', () => {
+  const policy = leakyBucket({ capacity: 3, leakRate: 3 })
+  const { decide } = define({ store: memoryStore(), policy, queue: true })
+  // A third of a second, and two.
+  expect([1, 2, 3].map(() => (decide({}) as Ruling<Asked>).holdMs)).toStrictEqual([0, 334, 667])
+})
+
 describe('refunds', () => {
   const atEnd = (ruling: unknown, status: number) => (ruling as Ruling<Asked>).atEnd?.(status)?.()
 
@@ -292,6 +299,7 @@ describe('likely mistakes', () => {
     for (let i = 0; i < 20; i++) {
       await Promise.resolve()
       define({ policy: two }, false).decide({})
+      expect(codes()).toHaveLength(i < 9 ? 0 : 1)
     }
     expect(codes()).toStrictEqual(['LIMITER_IN_HANDLER'])
   })
