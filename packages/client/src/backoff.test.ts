@@ -50,6 +50,7 @@ describe('a wait', () => {
     ['is what the server asks for, and half a second of chance on top', [refused('7'), ok], {}, [0, 7500]],
     ['may be asked for as a date', [refused('Tue, 01 Jan 2030 10:00:09 GMT'), ok], {}, [0, 9500]],
     ['is asked for anew each time', [refused('1'), refused('2'), ok], {}, [0, 1500, 4500]],
+    ['is as long as one may be asked for', [refused('60'), ok], {}, [0, 60_500]],
     ['is chance alone where the server asks for nothing', [{ status: 503 }, ok], {}, [0, 500]],
     ['is chance alone where what it asks for makes no sense', [refused('soon'), ok], {}, [0, 500]],
     ['is chance alone where there is no answer', [broken, ok], {}, [0, 500]],
@@ -118,6 +119,7 @@ describe('it gives up, and hands on what it has,', () => {
     ['where the server asks for too long a wait', [refused('61')], {}, 429, 1],
     ['where it asks for one that has no end', [refused('9'.repeat(400))], {}, 429, 1],
     ['before all waits could come to too much', [refused('10')], { maxTotalWaitMs: 30_000 }, 429, 3],
+    ['not before they could', [refused('10')], { maxTotalWaitMs: 11_000 }, 429, 2],
     ['at once if an answer is final', [{ status: 500 }], {}, 500, 1],
     ['at once if it may not wait at all', [refused('1')], { maxTotalWaitMs: 0 }, 429, 1],
   ])('%s', async (_title, answers, options, status, attempts) => {

@@ -256,16 +256,18 @@ describe('a write to a URL', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
     'by %s makes its answer forgotten, if it was successful',
     async (method) => {
-      let status = 500
+      let status = 0
       const { get } = await cachedServer((received) =>
         received.method === 'GET' ? { fields: MINUTE } : { fields: {}, status },
       )
       await get()
-      await get({ method })
-      expect(await get()).toBe('200 answer 1')
+      for (status of [400, 500]) {
+        await get({ method })
+        expect(await get()).toBe('200 answer 1')
+      }
       status = 200
       await get({ method })
-      expect(await get()).toBe('200 answer 4')
+      expect(await get()).toBe('200 answer 5')
     },
   )
 

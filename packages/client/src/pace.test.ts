@@ -11,6 +11,7 @@ import { expect, it } from 'vitest'
 import { createVirtualTime } from '../test/virtual-time.js'
 import { withBackoff } from './backoff.js'
 import type { Fetch } from './fetch.js'
+import { createPace } from './pace.js'
 
 const START = Date.parse('2030-01-01T10:00:00Z')
 
@@ -77,6 +78,14 @@ it('spreads many callers at once over the windows they need', async () => {
   const refusals = answers.filter(({ status }) => status === 429).length
   console.log(`50 calls, 10 every 10 s, at once: ${refusals} refused, ${answers.at(-1)!.atMs} ms`)
   expect(refusals).toBeLessThanOrEqual(5)
+})
+
+it('counts those that are on their way, of whom an answer does not know', () => {
+  const pace = createPace(() => 0)
+  for (let i = 0; i < 6; i++) expect(pace.enter('http://api.test', START, 60_000)).toBe(0)
+  pace.leave('http://api.test', START, [{ limit: 10, remaining: 6, resetAfterMs: 10_000, windowMs: 10_000 }])
+  // Five are on their way: one is left, and two waits of the same length until there is more.
+  expect(pace.enter('http://api.test', START, 60_000)).toBe(5000)
 })
 
 it('does nothing unless it is asked to', async () => {

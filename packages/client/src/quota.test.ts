@@ -86,9 +86,7 @@ it.each([
   expect(quotasOf(new Headers(headers as Record<string, string>), now)).toStrictEqual([])
 })
 
-it('reads the longest header that is sent in no time', () => {
-  const evil = `"${'\\"'.repeat(8000)}`
-  const start = performance.now()
+it('reads a header in steps by its length: by the square of it this would run out of time', () => {
+  const evil = `"${'\\"'.repeat(1_000_000)}`
   expect(quotasOf(new Headers({ ratelimit: evil, 'ratelimit-policy': evil }), now)).toStrictEqual([])
-  expect(performance.now() - start).toBeLessThan(100)
 })

@@ -21,6 +21,8 @@ it.each([
   ['a date of RFC 850', 'Tuesday, 01-Jan-30 10:00:05 GMT', 5000],
   ['a date of asctime', 'Tue Jan  1 10:00:05 2030', 5000],
   ['two digits of the last century', 'Wednesday, 01-Jan-97 10:00:05 GMT', 0],
+  ['two digits of fifty years from now', 'Monday, 01-Jan-80 10:00:00 GMT', 18_262 * 86_400_000],
+  ['two digits of one year more', 'Monday, 01-Jan-81 10:00:00 GMT', 0],
   ['a leap second', 'Tue, 01 Jan 2030 10:00:60 GMT', 60_000],
 ])('reads %s: %s', (_title, value, ms) => {
   expect(asked(value)).toBe(ms)
