@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { terminalOf } from './cli/terminal.js'
 import { runCli } from './cli.js'
 
@@ -7,3 +8,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 process.exitCode = await runCli(process.argv.slice(2), terminalOf(process))
+// One that cannot serve ends, whatever it still has open: only then does the primary start another.
+if (cluster.isWorker && process.exitCode !== 0) process.exit()

@@ -1,5 +1,7 @@
-import { loadConfig } from '../config/load.js'
+import cluster from 'node:cluster'
+import { type FileText, loadConfig, readText } from '../config/load.js'
 import { describeMistakes } from '../config/mistakes.js'
+import { startWorker } from '../run/worker.js'
 import { startServer } from '../server.js'
 import { EXIT, type Terminal } from './terminal.js'
 
@@ -14,8 +16,11 @@ export interface StartFlags {
 /** Answers once it serves; it goes on serving. */
 export async function start(given: StartFlags, terminal: Terminal): Promise<number> {
   const { config: file, host, port, store, workers } = given
-  const load = () => loadConfig({ file, env: terminal.env, flags: { host, port, store } })
-  const loaded = load()
+  const load = (text: FileText) => loadConfig({ text, env: terminal.env, flags: { host, port, store } })
+  // The primary has found the file right, and tells what was in it: by now it may be another.
+  if (cluster.isWorker) return codeOf(startWorker({ load, file }), terminal)
+  const text = readText(file)
+  const loaded = load(text)
   if ('mistakes' in loaded) {
     terminal.err(describeMistakes(loaded.mistakes, file ?? ''))
     terminal.err('Nothing was started.')
@@ -29,27 +34,35 @@ export async function start(given: StartFlags, terminal: Terminal): Promise<numb
     )
     return EXIT.usage
   }
+  return codeOf(startServer({ config, text, load, file, workers }), terminal)
+}
+
+async function codeOf(starting: Promise<unknown>, terminal: Terminal): Promise<number> {
   try {
-    await startServer({ config, load, file, workers })
+    await starting
     return EXIT.ok
   } catch (error) {
-    terminal.err(whyNot(error as NodeJS.ErrnoException, config))
+    terminal.err(whyNot(error as ListenError))
     return EXIT.mistakes
   }
 }
 
-function whyNot(
-  { code, message }: NodeJS.ErrnoException,
-  { host, port }: { host: string; port: number },
-): string {
+/** With where it should have listened, or the name that has no address. */
+interface ListenError extends NodeJS.ErrnoException {
+  readonly address?: string
+  readonly port?: number
+  readonly hostname?: string
+}
+
+function whyNot({ code, message, address, port, hostname }: ListenError): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${host} is taken. Choose another with --port, or stop what listens there.`
+      return `Port ${port} of ${address} is taken. Choose another with --port, or stop what listens there.`
     case 'EACCES':
       return `This user may not listen on port ${port}. Choose one above 1023 with --port.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${host} is no address of this machine. Choose another with --host.`
+      return `${address ?? hostname} is no address of this machine. Choose another with --host.`
     default:
       return `The service could not start: ${message}`
   }

@@ -12,21 +12,23 @@ export interface LoadOptions {
   /** The file to read. Default: none, so that all is as by default. */
   readonly file?: string | undefined
   /** What is in the file, if it has been read already. */
-  readonly text?: string | undefined
+  readonly text?: FileText | undefined
   /** For variables in the file, and for `TIDEGATE_…`. Usually `process.env`. */
   readonly env: Environment
   /** What was given on the command line. Default: nothing. */
   readonly flags?: Flags | undefined
 }
 
+/** The text of a file, or why there is none. */
+export type FileText = string | Mistake
+
 export type Loaded = { readonly config: Config } | { readonly mistakes: readonly Mistake[] }
 
 /** The configuration as a whole, or everything that is wrong with it. */
-export function loadConfig({ file, text, env, flags = {} }: LoadOptions): Loaded {
+export function loadConfig({ file, text = readText(file), env, flags = {} }: LoadOptions): Loaded {
   const { overrides, mistakes } = readOverrides(env, flags)
-  const source = text ?? (file === undefined ? '' : readText(file))
-  if (typeof source !== 'string') return { mistakes: [source, ...mistakes] }
-  const document = readDocument(source, valueSchema, env)
+  if (typeof text !== 'string') return { mistakes: [text, ...mistakes] }
+  const document = readDocument(text, valueSchema, env)
   if (document.value === undefined) return { mistakes: [...mistakes, ...document.mistakes()] }
   noteSpring(document)
   checkShape(document)
@@ -35,7 +37,9 @@ export function loadConfig({ file, text, env, flags = {} }: LoadOptions): Loaded
   return mistakes.length > 0 ? { mistakes } : { config }
 }
 
-function readText(file: string): string | Mistake {
+/** Without a file, all is as by default. */
+export function readText(file: string | undefined): FileText {
+  if (file === undefined) return ''
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (error) {

@@ -1,3 +1,4 @@
+import { readText } from '../config/load.js'
 import { watchEarly } from '../config/watch.js'
 import { createLog } from '../log/log.js'
 import { announce } from './announce.js'
@@ -14,7 +15,7 @@ export async function startAlone({ config, load, file }: StartOptions): Promise<
     watch?.close()
     throw error
   })
-  const again = () => reload(service, load, file, log)
+  const again = () => reload(service, { text: readText(file), load, file, log })
   watch?.tell(again)
   const ignoreSignals = obeySignals({ stop: close, reload: again }, log)
   announce(url, config, 1, log)

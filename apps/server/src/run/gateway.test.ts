@@ -50,10 +50,12 @@ describe('the gateway of a service', () => {
     serving = await serve({ config: configured('a'), log })
     const lines: string[] = []
     const heard = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
-    reload(serving.service, () => ({ config: configured('b') }), 'file', heard)
+    const take = (config: Config) =>
+      reload(serving.service, { text: '', load: () => ({ config }), file: 'file', log: heard })
+    take(configured('b'))
     expect([await statusOf('/a'), await statusOf('/b')]).toStrictEqual([404, 200])
     expect(lines.join()).not.toContain('Restart')
-    reload(serving.service, () => ({ config: configured('c', 1) }), 'file', heard)
+    take(configured('c', 1))
     expect(await statusOf('/c')).toBe(200)
     expect(lines.at(-1)).toContain('changed of gateway')
   })

@@ -1,10 +1,13 @@
+import type { FileText } from '../config/load.js'
 import type { Figures } from '../live/figures.js'
 
 /** What the processes of one service tell each other. */
 export type ToWorker =
   | { readonly tidegate: 'stop' }
-  /** Only one of them says in the log what came of it: they all read the same. */
-  | { readonly tidegate: 'reload'; readonly isQuiet: boolean }
+  /** What the service was started with, and what is in force. */
+  | { readonly tidegate: 'begin'; readonly start: FileText; readonly latest: FileText }
+  /** Only one of them says in the log what came of it: they all get the same. */
+  | { readonly tidegate: 'reload'; readonly text: FileText; readonly isQuiet: boolean }
   | { readonly tidegate: 'metrics'; readonly id: number; readonly text: string | undefined }
   /** What have you counted? */
   | { readonly tidegate: 'count'; readonly id: number }
@@ -12,6 +15,8 @@ export type ToWorker =
   | { readonly tidegate: 'counted'; readonly id: number; readonly all: readonly Figures[] }
 
 export type ToPrimary =
+  /** What should I begin with? */
+  | { readonly tidegate: 'begin' }
   | { readonly tidegate: 'ready'; readonly url: string }
   | { readonly tidegate: 'metrics'; readonly id: number }
   /** What have all counted? */

@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
+import { type FileText, readText } from '../config/load.js'
 import { watchEarly } from '../config/watch.js'
 import { createLog } from '../log/log.js'
 import { announce } from './announce.js'
@@ -17,8 +18,10 @@ const WELL_AFTER_MS = 30_000
 const KILL_AFTER_MS = 5000
 
 /** Serves with several processes, each running this same program; this one looks after them. */
-export async function startPrimary({ config, file, workers }: StartOptions): Promise<RunningServer> {
+export async function startPrimary(options: StartOptions): Promise<RunningServer> {
+  const { config, text: start, load, file, workers } = options
   const log = createLog(config.log.level)
+  let latest: FileText = start
   let isServing = false
   let isStopping = false
   let endings = 0
@@ -39,6 +42,15 @@ export async function startPrimary({ config, file, workers }: StartOptions): Pro
     return worker
   }
 
+  /** If not, the workers say why. */
+  function isRight(text: FileText): boolean {
+    try {
+      return 'config' in load(text)
+    } catch {
+      return false
+    }
+  }
+
   async function close(): Promise<void> {
     isStopping = true
     const ended = running().map(ending)
@@ -55,6 +67,8 @@ export async function startPrimary({ config, file, workers }: StartOptions): Pro
   countForAll()
   // What is said to a worker that has only just begun does not arrive.
   cluster.on('message', (worker, message: ToPrimary) => {
+    // One that replaces another must be like the others, whatever the file is like by now.
+    if (isOurs(message) && message.tidegate === 'begin') tell(worker, { tidegate: 'begin', start, latest })
     if (isStopping && isOurs(message) && message.tidegate === 'ready') tell(worker, { tidegate: 'stop' })
   })
   try {
@@ -63,7 +77,10 @@ export async function startPrimary({ config, file, workers }: StartOptions): Pro
     await Promise.all(Array.from({ length: workers - 1 }, (_, i) => ready(keep(i + 2))))
     isServing = true
     const reload = () => {
-      for (const [i, worker] of running().entries()) tell(worker, { tidegate: 'reload', isQuiet: i > 0 })
+      const text = readText(file)
+      if (isRight(text)) latest = text
+      for (const [i, worker] of running().entries())
+        tell(worker, { tidegate: 'reload', text, isQuiet: i > 0 })
     }
     watch?.tell(reload)
     const ignoreSignals = obeySignals({ stop: close, reload }, log)

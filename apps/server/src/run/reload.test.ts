@@ -4,7 +4,7 @@ import { configFile, type ServerProcess, startProcess } from '../../test/process
 import { until } from '../../test/redis-server.js'
 import { ask, CHECK } from '../../test/service.js'
 import type { Config } from '../config/config.js'
-import { loadConfig } from '../config/load.js'
+import { type FileText, loadConfig, readText } from '../config/load.js'
 import { startServer } from '../server.js'
 
 const policy = (limit: number) =>
@@ -12,9 +12,11 @@ const policy = (limit: number) =>
 
 it('a file that is written while the service starts is in force when it serves', async () => {
   const file = configFile(`log: { level: error }\nport: 0\n${policy(10)}`)
-  const load = () => loadConfig({ file: file.path, env: {}, flags: {} })
+  const load = (text: FileText) => loadConfig({ text, env: {}, flags: {} })
+  const text = readText(file.path)
   const starting = startServer({
-    config: (load() as { config: Config }).config,
+    config: (load(text) as { config: Config }).config,
+    text,
     load,
     file: file.path,
     workers: 1,

@@ -1,25 +1,28 @@
 import type { Logger } from 'pino'
-import type { Config } from '../config/config.js'
-import type { Loaded } from '../config/load.js'
+import { NEEDS_RESTART } from '../config/at-start.js'
+import type { FileText, Loaded } from '../config/load.js'
 import { describeMistakes } from '../config/mistakes.js'
 import { inForceOf } from '../in-force.js'
 import type { Service } from '../service.js'
 import { reloadGateway } from './gateway.js'
 
-/** What is read once, at the start. */
-const NEEDS_RESTART = ['host', 'port', 'store', 'limits'] as const satisfies (keyof Config)[]
+export interface ReloadOptions {
+  /** What is in the file now. */
+  readonly text: FileText
+  readonly load: (text: FileText) => Loaded
+  /** As mistakes call it. */
+  readonly file: string | undefined
+  readonly log: Logger
+}
 
-/**
- * Reads the configuration again and puts it in force: a request sees the old one or the new one. One with mistakes changes
- * nothing.
- */
-export function reload(service: Service, load: () => Loaded, file: string | undefined, log: Logger): void {
+/** Puts a new configuration in force: a request sees the old one or the new one. One with mistakes changes nothing. */
+export function reload(service: Service, { text, load, file, log }: ReloadOptions): void {
   const remember = (isInForce: boolean, mistakes: string[], needRestart: string[] = []) => {
     service.lastReload = { timeMs: Date.now(), isInForce, mistakes, needRestart }
   }
   let loaded: Loaded
   try {
-    loaded = load()
+    loaded = load(text)
   } catch (error) {
     service.metrics.countReload('failed')
     log.error({ err: error }, 'The configuration could not be read; the one before stays in force')

@@ -1,11 +1,13 @@
 import type { Config } from '../config/config.js'
-import type { Loaded } from '../config/load.js'
+import type { FileText, Loaded } from '../config/load.js'
 
 export interface StartOptions {
   readonly config: Config
-  /** Reads the configuration again, from the same places: for a changed file and for SIGHUP. */
-  readonly load: () => Loaded
-  /** The file to watch; undefined if there is none. */
+  /** What `config` was made of. */
+  readonly text: FileText
+  /** Makes a configuration of a text, and of the same environment and command line. */
+  readonly load: (text: FileText) => Loaded
+  /** The file to watch, and to read again on SIGHUP; undefined if there is none. */
   readonly file: string | undefined
   /** How many processes serve. Above 1 only with a store that they share. */
   readonly workers: number

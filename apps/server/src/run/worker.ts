@@ -1,21 +1,27 @@
 import { AggregatorRegistry } from 'prom-client'
 import { ApiError } from '../api/api-error.js'
+import { startedWith } from '../config/at-start.js'
+import type { Config } from '../config/config.js'
+import type { Loaded } from '../config/load.js'
+import { describeMistakes } from '../config/mistakes.js'
 import { createLog } from '../log/log.js'
 import type { Metrics } from '../metrics/metrics.js'
 import { createCounting } from './count-all.js'
 import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
 import { reload } from './reload.js'
 import { type Serving, serve } from './serve.js'
-import type { RunningServer, StartOptions } from './start-options.js'
+import type { StartOptions } from './start-options.js'
 
-/** One of several processes that serve together. The primary tells it when to stop and when to read the file again. */
-export async function startWorker({ config, load, file }: StartOptions): Promise<RunningServer> {
-  const log = createLog(config.log.level, Number(process.env.TIDEGATE_WORKER))
-  const quiet = log.child({}, { level: 'silent' })
+type Told<What extends ToWorker['tidegate']> = Extract<ToWorker, { tidegate: What }>
+
+/** One of several processes that serve together. The primary tells it what to begin with, what is new, and when to stop. */
+export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'file'>): Promise<void> {
   const asked = new Map<number, (text: string | undefined) => void>()
   const counting = createCounting(tell)
   let questions = 0
+  let begin: ((told: Told<'begin'>) => void) | undefined
   let serving: Serving | undefined
+  let missed: Told<'reload'> | undefined
   let stopping: Promise<void> | undefined
 
   function stop(): void {
@@ -31,13 +37,24 @@ export async function startWorker({ config, load, file }: StartOptions): Promise
     if (!isOurs(message)) return
     if (message.tidegate === 'stop') stop()
     else if (message.tidegate === 'metrics') asked.get(message.id)?.(message.text)
-    else if (serving === undefined) return
-    else if (message.tidegate !== 'reload') counting.hear(message, serving.service.live.figures)
-    else reload(serving.service, load, file, message.isQuiet ? quiet : log)
+    else if (message.tidegate === 'begin') begin?.(message)
+    else if (message.tidegate === 'reload') takeUp(message)
+    else if (serving !== undefined) counting.hear(message, serving.service.live.figures)
   })
   process.on('SIGTERM', stop)
   // A terminal sends these to every process; it is for the primary to say what they mean.
   process.on('SIGINT', () => {}).on('SIGHUP', () => {})
+
+  /** What comes while it starts waits until it serves. */
+  function takeUp(told: Told<'reload'>): void {
+    if (serving === undefined) {
+      missed = told
+      return
+    }
+    const { service } = serving
+    const log = told.isQuiet ? service.log.child({}, { level: 'silent' }) : service.log
+    reload(service, { text: told.text, load, file, log })
+  }
 
   /** The primary asks all of them, this one too, and adds up. */
   function expositionOfAll({ registry }: Metrics): () => Promise<string> {
@@ -56,15 +73,20 @@ export async function startWorker({ config, load, file }: StartOptions): Promise
     }
   }
 
-  try {
-    serving = await serve({ config, log, exposition: expositionOfAll, collect: counting.collect })
-  } catch (error) {
-    // Nothing more is to be heard: it may end.
-    process.channel?.unref()
-    throw error
-  }
+  const { start, latest } = await new Promise<Told<'begin'>>((resolve) => {
+    begin = resolve
+    tell({ tidegate: 'begin' })
+  })
+  const config = startedWith(rightOf(load(start)), rightOf(load(latest)))
+  const log = createLog(config.log.level, Number(process.env.TIDEGATE_WORKER))
+  serving = await serve({ config, log, exposition: expositionOfAll, collect: counting.collect })
+  if (missed !== undefined) takeUp(missed)
   tell({ tidegate: 'ready', url: serving.url })
-  return { url: serving.url, close: serving.close }
+}
+
+function rightOf(loaded: Loaded): Config {
+  if ('config' in loaded) return loaded.config
+  throw new Error(`what was right has mistakes: ${describeMistakes(loaded.mistakes, '')}`)
 }
 
 function tell(message: ToPrimary): void {

@@ -106,17 +106,46 @@ describe('several workers on one Redis', () => {
     expect(valueIn(exposition, 'rate_limiter_config_reloads_total', { result: 'ok' })).toBe(1)
   })
 
-  it('replace one that dies', async () => {
+  /** Kills one, and waits for another that serves. */
+  const replaceOne = async () => {
     const [victim, other] = childrenOf(server.process)
     process.kill(victim!, 'SIGKILL')
-    await until('another worker', () => {
+    await until('another worker', async () => {
       const now = childrenOf(server.process)
-      return now.length === 2 && !now.includes(victim!) && now.includes(other!)
+      if (now.length !== 2 || now.includes(victim!) || !now.includes(other!)) return false
+      const stream = await openLive(server.url)
+      const event = await stream.next().finally(() => stream.close())
+      return event?.processes === 2
     })
+  }
+
+  it('replace one that dies', async () => {
+    await replaceOne()
     const line = server.logged().find(({ msg }) => String(msg).includes('A worker has ended'))
     expect(line).toMatchObject({ level: 'error', signal: 'SIGKILL', worker: expect.any(Number) })
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => check(`again-${i}`)))
     expect(answers.every(({ status }) => status === 200)).toBe(true)
+  })
+
+  it('replace one that dies while the file has mistakes by what is in force', async () => {
+    file.write(fileWith(70).replace('limit', 'limits'))
+    await until('the mistakes to be logged', () =>
+      server.logged().some(({ msg }) => String(msg).includes('has mistakes')),
+    )
+    await replaceOne()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => check('mistakes')))
+    expect(new Set(answers.map(({ body }) => body.limit))).toStrictEqual(new Set([60]))
+  })
+
+  it('replace one by what the service was started with, where that is not what the file says by now', async () => {
+    file.write(fileWith(80).replace(redis.url, 'redis://127.0.0.1:1'))
+    await until('the new limit', async () => (await check('restart')).body.limit === 80)
+    await replaceOne()
+    const answers = await Promise.all(Array.from({ length: 100 }, () => check('restarted')))
+    expect(new Set(answers.map(({ body }) => body.limit))).toStrictEqual(new Set([80]))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(80)
+    file.write(fileWith(60))
+    await until('the limit from before', async () => (await check('back')).body.limit === 60)
   })
 
   it('do not start where another listens, and say so once', async () => {
