@@ -13,9 +13,12 @@ export interface Health {
   look(): Promise<StoreHealth>
 }
 
-/** Nothing is ever counted by it. */
+/**
+ * It is counted, because a store may answer and yet take nothing: one that is full, or a replica. Its limit is never
+ * reached, and no file can name a policy like it.
+ */
 const PROBE = {
-  policy: fixedWindow({ name: 'tidegate-health', limit: 1, window: '1s' }),
+  policy: fixedWindow({ name: 'tidegate-health', limit: 1_000_000_000, window: '1s' }),
   key: 'probe',
   cost: 1,
 }
@@ -27,7 +30,7 @@ export function watchHealth(store: Store, storeKind: string): Health {
 
   async function ask(): Promise<StoreHealth> {
     const start = performance.now()
-    const isUp = await Promise.resolve(store.peek(PROBE)).then(
+    const isUp = await Promise.resolve(store.check(PROBE)).then(
       // Open is how it is answered when the store fails; when only too much is in flight, it would be local.
       (decision) => decision.degraded !== 'open',
       () => false,

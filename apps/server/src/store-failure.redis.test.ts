@@ -176,6 +176,28 @@ describe('a store that is lost', () => {
   })
 })
 
+describe('a store that answers, and takes nothing', () => {
+  it('is known to be lost, however rarely somebody checks, and is back when it takes again', async () => {
+    const redis = await startRedis()
+    const service = await startService(fileFor(redis.url))
+    const status = async () => (await service.get('/healthz')).body.status
+    try {
+      expect(await status()).toBe('UP')
+      await redis.ask('CONFIG SET maxmemory 1')
+      await until('the health to say so', async () => (await status()) === 'DEGRADED')
+      expect((await service.get(`${CHECK}?key=k&policy=open`)).body.degraded).toBe('open')
+      expect(valueIn(await expositionAt(service.url), 'rate_limiter_store_up')).toBe(0)
+      // Nothing but the health is asked, no more often than it may be.
+      await until('the log to say so', async () => (await status()) !== '' && service.logged.length > 0)
+      await redis.ask('CONFIG SET maxmemory 0')
+      await until('the store to be back', async () => (await status()) === 'UP')
+    } finally {
+      await service.close()
+      await redis.stop()
+    }
+  })
+})
+
 describe('a store that was never there', () => {
   it('does not keep the service from starting; its health is known once the store has failed', async () => {
     const port = await freePort()

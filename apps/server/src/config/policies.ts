@@ -42,7 +42,18 @@ export function readPolicies(document: ConfigDocument): Map<string, Policy> {
   return policies
 }
 
+/** Of policies that the service has for itself: nobody else may count there. */
+const OWN_PREFIX = 'tidegate-'
+
 function checkName(document: ConfigDocument, path: Path, name: string): void {
+  if (name.startsWith(OWN_PREFIX)) {
+    document.wrong(
+      path,
+      `a policy's name must not begin with ${OWN_PREFIX}: those are the service's own`,
+      'key',
+    )
+    return
+  }
   try {
     fixedWindow({ name, limit: 1, window: 1 })
   } catch (error) {
