@@ -410,6 +410,8 @@ export function describeContract(storeName: string, store: () => string): void {
         expect(body.field).toBe('checks')
       }
       expect((await plain.post(BATCH, {})).body.field).toBe('checks')
+      const { status, body } = await plain.get(BATCH, { method: 'POST' })
+      expect([status, body.field]).toStrictEqual([400, 'checks'])
     })
   })
 

@@ -20,8 +20,8 @@ export function validatorCompiler(): FastifySchemaCompiler<unknown> {
     }
     const validate = ajv.compile(schema as object)
     return (value: unknown) => {
-      // A body that may be left out is nothing at all then.
-      if (value === null || validate(value)) return true
+      // A body that is left out is one without any field.
+      if (validate(value ?? {})) return true
       return { error: errorOf(validate.errors![0]!) }
     }
   }
