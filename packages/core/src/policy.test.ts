@@ -121,6 +121,7 @@ describe('a policy that cannot be right is refused, and the message says what to
     ['limit as text', () => fixedWindow({ ...ok, limit: '10' as never }), 'limit', 'got "10"'],
     ['limit too large', () => fixedWindow({ ...ok, limit: 1_000_000_001 }), 'limit', '1,000,000,000'],
     ['a log too long', () => slidingWindowLog({ ...ok, limit: 100_001 }), 'limit', 'sliding-window-counter'],
+    ['a log of an object', () => slidingWindowLog({ ...ok, limit: Object.create(null) }), 'limit', 'got {}'],
     ['no window', () => fixedWindow({ limit: 10 } as never), 'window', "'30s'"],
     ['window 0', () => fixedWindow({ ...ok, window: 0 }), 'window', '1 ms to 366 d'],
     ['window negative', () => fixedWindow({ ...ok, window: -5 }), 'window', 'got -5'],

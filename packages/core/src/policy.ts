@@ -223,7 +223,7 @@ function sizeOf(algorithm: AlgorithmName, field: string, value: unknown): number
   const max = isLog ? MAX_LOG_LIMIT : MAX_LIMIT
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return value as number
   const instead =
-    isLog && (value as number) > max
+    isLog && typeof value === 'number' && value > max
       ? 'A log keeps the time of every unit; for more, use sliding-window-counter.'
       : `Write for example ${field}: 100.`
   throw invalid(
