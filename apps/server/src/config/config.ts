@@ -125,7 +125,7 @@ function readLimits(document: ConfigDocument): Config['limits'] {
     headersTimeoutMs: option.durationMs(['limits', 'headersTimeout']),
     requestTimeoutMs: option.durationMs(['limits', 'requestTimeout']),
     keepAliveTimeoutMs: option.durationMs(['limits', 'keepAliveTimeout']),
-    stopTimeoutMs: option.durationMs(['limits', 'stopTimeout'], 0),
+    stopTimeoutMs: option.durationMs(['limits', 'stopTimeout'], { minMs: 0 }),
   })
   if (document.isRight(['limits']) && limits.headersTimeoutMs > limits.requestTimeoutMs) {
     document.wrong(

@@ -3,8 +3,6 @@ import type { ConfigDocument } from './document.js'
 import type { Path } from './mistakes.js'
 import { defaultOf } from './schema.js'
 
-const HOUR_MS = 3_600_000
-
 /** Reads single values: what is left out, and what is wrong and noted, is its default. */
 export function optionOf(document: ConfigDocument) {
   const valueAt = (path: readonly string[]): unknown => {
@@ -16,12 +14,12 @@ export function optionOf(document: ConfigDocument) {
     textIfAny: (...path: string[]) => valueAt(path) as string | undefined,
     whole: (...path: string[]) => valueAt(path) as number,
 
-    /** Whole milliseconds, up to an hour. */
-    durationMs(path: Path & readonly string[], minMs = 1): number {
+    /** Whole milliseconds, up to an hour if nothing else is said. */
+    durationMs(path: Path & readonly string[], { minMs = 1, max = '1h' } = {}): number {
       const given = valueAt(path)
       const ms = parseDuration(given)
-      if (ms !== undefined && Number.isInteger(ms) && ms >= minMs && ms <= HOUR_MS) return ms
-      document.wrong(path, `must be ${minMs}ms to 1h in whole milliseconds, got ${JSON.stringify(given)}`)
+      if (ms !== undefined && Number.isInteger(ms) && ms >= minMs && ms <= parseDuration(max)!) return ms
+      document.wrong(path, `must be ${minMs}ms to ${max} in whole milliseconds, got ${JSON.stringify(given)}`)
       return minMs
     },
 

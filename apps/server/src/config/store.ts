@@ -24,6 +24,9 @@ interface RedisStoreConfig {
   readonly rememberRefusalsMs: number
 }
 
+/** Nobody waits longer for a decision. The library takes no more either. */
+const LONGEST_WAIT = { max: '1m' }
+
 /** What is wrong with the address of a store; it never shows a password. */
 export function storeProblem(url: string): string | undefined {
   if (url === 'memory') return undefined
@@ -44,12 +47,12 @@ export function readStore(document: ConfigDocument, overridingUrl: string | unde
   if (problem !== undefined) document.wrong(isText ? ['store'] : ['store', 'url'], problem)
   const url = overridingUrl ?? inFile
   const maxKeys = option.whole('store', 'maxKeys')
-  const deadlineMs = option.durationMs(['store', 'deadline'])
-  const rememberRefusalsMs = option.durationMs(['store', 'rememberRefusals'], 0)
+  const deadlineMs = option.durationMs(['store', 'deadline'], LONGEST_WAIT)
+  const rememberRefusalsMs = option.durationMs(['store', 'rememberRefusals'], { minMs: 0 })
   const options = Object.freeze({
     prefix: option.text('store', 'prefix'),
     maxBatch: option.whole('store', 'maxBatch'),
-    connectTimeoutMs: option.durationMs(['store', 'connectTimeout']),
+    connectTimeoutMs: option.durationMs(['store', 'connectTimeout'], LONGEST_WAIT),
     ...login(document),
     ...tls(document),
   })
