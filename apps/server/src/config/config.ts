@@ -3,6 +3,7 @@ import { defineProxies, type Proxies, parseCidr, type Rule } from '@tidegate/htt
 import { type Caller, readCallers } from './callers.js'
 import type { ConfigDocument } from './document.js'
 import { type GatewayConfig, readGateway } from './gateway.js'
+import { readKeyPattern } from './key-pattern.js'
 import { quoted } from './mistakes.js'
 import { optionOf } from './options.js'
 import { type Origins, readOrigins } from './origins.js'
@@ -81,23 +82,6 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Conf
 function readDefault(document: ConfigDocument, policies: ReadonlyMap<string, Policy>): Policy {
   if (document.at(['default']) !== undefined) return policyAt(document, ['default'], policies)
   return policies.get(optionOf(document).text('default'))!
-}
-
-/** The whole key must match: a pattern that may match anywhere lets through what it was written to keep out. */
-function readKeyPattern(document: ConfigDocument): RegExp | undefined {
-  const source = optionOf(document).textIfAny('keyPattern')
-  if (source === undefined) return undefined
-  try {
-    // By itself first: a stray bracket could otherwise pair with those put around it.
-    new RegExp(source, 'u')
-    return new RegExp(`^(?:${source})$`, 'u')
-  } catch (error) {
-    const why = String((error as Error).message)
-      .split(': ')
-      .at(-1)
-    document.wrong(['keyPattern'], `is no regular expression: ${why?.toLowerCase()}`)
-    return undefined
-  }
 }
 
 function readProxies(document: ConfigDocument): Proxies {

@@ -253,8 +253,26 @@ describe('a key pattern', () => {
     ['a|b', 'ab', false],
     ['a|b', 'b', true],
     ['\\p{L}+', '名前', true],
+    ['(?:\\w+:)?\\d+', 'user:12', true],
+    ['(\\d{1,3}[.]){3}\\d{1,3}', '192.0.2.1', true],
+    ['\\(a+\\)+[(*)]+', '(aa)(*)', true],
   ])('%s and the whole of %j: %s', (pattern, key, matches) => {
     expect(configOf(`keyPattern: '${pattern}'`).keyPattern?.test(key)).toBe(matches)
+  })
+})
+
+describe('a key pattern that one key could keep busy', () => {
+  it.each([
+    '([a-z0-9]+[-_.]?)+',
+    '(?:a*)*b',
+    '((a+)b?)*',
+    '(?<name>a{1,})+',
+    '(a+)?(b|(c*)d){2}',
+    '(\\w+){10}',
+    '([)]+){2,}',
+  ])('%s is refused', (pattern) => {
+    const loaded = loadConfig({ text: `keyPattern: '${pattern}'`, env: {} })
+    expect(loaded).toMatchObject({ mistakes: [{ message: expect.stringContaining('must not have +') }] })
   })
 })
 
