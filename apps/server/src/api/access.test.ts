@@ -257,7 +257,8 @@ callers:
 describe('keyPattern', () => {
   let service: TestService
   beforeAll(async () => {
-    service = await startService(String.raw`keyPattern: 'user:\d+'`)
+    const rules = 'rules: [{ name: all, key: all, policy: token_bucket }]'
+    service = await startService(String.raw`keyPattern: 'user:\d+'${'\n'}${rules}`)
   })
   afterAll(() => service?.close())
 
@@ -279,6 +280,12 @@ describe('keyPattern', () => {
     const { status, body } = await service.get(CHECK)
     expect(status).toBe(400)
     expect(body.field).toBe('key')
+  })
+
+  it('does not hold for keys that rules make', async () => {
+    const { status, body } = await service.post(CHECK, { request: { method: 'GET', path: '/' } })
+    expect(status).toBe(200)
+    expect(body.results).toMatchObject([{ key: 'all' }])
   })
 
   it('does not keep an administrator from forgetting what no longer matches', async () => {

@@ -72,7 +72,8 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
         },
       },
       keyPattern: text({
-        description: 'A regular expression that a whole key must match. Default: any key.',
+        description:
+          'A regular expression that a whole key must match that is asked about. Default: any key.',
         maxLength: 1000,
         examples: ['user:\\d+'],
       }),
