@@ -242,6 +242,16 @@ export function describeContract(storeName: string, store: () => string): void {
       expect((await plain.get(url(REMAINING, { key }))).body.remaining).toBe(100)
     })
 
+    it('an unknown algorithm, with those that there are', async () => {
+      const choices =
+        'TOKEN_BUCKET, SLIDING_WINDOW, SLIDING_WINDOW_LOG, SLIDING_WINDOW_COUNTER, FIXED_WINDOW, LEAKY_BUCKET'
+      const must = `must be one of ${choices}, got "GCRA".`
+      const one = { algorithm: 'GCRA' }
+      expect((await plain.get(url(CHECK, one))).body.message).toBe(`algorithm ${must}`)
+      expect((await plain.post(CHECK, one)).body.message).toBe(`algorithm ${must}`)
+      expect((await plain.post(BATCH, { checks: [one] })).body.message).toBe(`checks[0].algorithm ${must}`)
+    })
+
     it.each([
       ['twice in the query', `${CHECK}?key=twice&key=twice`, undefined, 'key'],
       ['twice in the query, once escaped', `${CHECK}?permits=1&permits=%31`, undefined, 'permits'],

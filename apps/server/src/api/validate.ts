@@ -40,6 +40,10 @@ function errorOf({ instancePath, keyword, params, message, parentSchema, data }:
     const field = joined(at, String(params.missingProperty))
     return badRequest(field, `${field} is missing.`)
   }
+  if (keyword === 'enum') {
+    const choices = (params.allowedValues as unknown[]).join(', ')
+    return badRequest(at, `${at} must be one of ${choices}, got ${show(data)}.`)
+  }
   return badRequest(at || undefined, `${at || 'The body'} ${message}, got ${show(data)}.`)
 }
 
