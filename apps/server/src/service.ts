@@ -1,5 +1,6 @@
 import type { Store } from '@tidegate/core'
 import type { Logger } from 'pino'
+import type { Config } from './config/config.js'
 import type { Gateway } from './gateway/gateway.js'
 import type { Health } from './health.js'
 import type { InForce } from './in-force.js'
@@ -13,6 +14,8 @@ import type { NaiveCounter } from './race/naive-counter.js'
 export interface Service {
   /** Replaced as a whole when the configuration changes. */
   inForce: InForce
+  /** Whatever is in force by now: of this, some is read at the start only. */
+  readonly startedWith: Config
   readonly store: Store
   readonly health: Health
   readonly metrics: Metrics

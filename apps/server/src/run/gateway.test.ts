@@ -58,6 +58,8 @@ describe('the gateway of a service', () => {
     take(configured('c', 1))
     expect(await statusOf('/c')).toBe(200)
     expect(lines.at(-1)).toContain('changed of gateway')
+    take(configured('a'))
+    expect(lines.at(-1)).not.toContain('Restart')
   })
 
   it('that cannot listen lets the service not start, and leaves nothing behind', async () => {

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import type { Config } from '../config/config.js'
 import type { GatewayConfig } from '../config/gateway.js'
 import { type Gateway, startGateway } from '../gateway/gateway.js'
 import type { Routing } from '../gateway/in-force.js'
@@ -30,10 +29,10 @@ export async function startGatewayOf({ inForce, metrics, log }: Service): Promis
 }
 
 /** Puts the routes of the configuration in force; false if something of it needs a restart. */
-export function reloadGateway({ inForce, gateway }: Service, before: Config): boolean {
+export function reloadGateway({ inForce, startedWith, gateway }: Service): boolean {
   const routing = routingOf(inForce)
   if (gateway !== undefined && routing !== undefined) gateway.use(routing)
-  return atStart(inForce.config.gateway) === atStart(before.gateway)
+  return atStart(inForce.config.gateway) === atStart(startedWith.gateway)
 }
 
 function routingOf({ router, config }: InForce): Routing | undefined {

@@ -85,6 +85,21 @@ describe('a file that changes', () => {
     expect(line).toMatchObject({ level: 'warn', msg: expect.stringContaining('store') })
   })
 
+  it('back to what the service was started with needs no restart any more', async () => {
+    const needRestart = async () =>
+      (await ask(`${server.url}/api/v1/admin/policies`)).body.lastReload?.needRestart
+    file.write(`${policy(20)}limits: { stopTimeout: 1s }\n`)
+    await until('the new limit', async () => (await check()).limit === 20)
+    expect(await needRestart()).toStrictEqual(['limits'])
+    // Still needed, though it is not what has just changed.
+    file.write(`${policy(30)}limits: { stopTimeout: 1s }\n`)
+    await until('another limit', async () => (await check()).limit === 30)
+    expect(await needRestart()).toStrictEqual(['limits'])
+    file.write(policy(40))
+    await until('the last limit', async () => (await check()).limit === 40)
+    expect(await needRestart()).toStrictEqual([])
+  })
+
   it('takes the series of a policy that is gone with it', async () => {
     await check()
     file.write(policy(10).replace('mine', 'other'))

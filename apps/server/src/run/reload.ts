@@ -36,7 +36,6 @@ export function reload(service: Service, { text, load, file, log }: ReloadOption
     remember(false, mistakes)
     return
   }
-  const { config: before } = service.inForce
   const { config } = loaded
   service.inForce = inForceOf(config, service)
   service.log.level = config.log.level
@@ -46,9 +45,9 @@ export function reload(service: Service, { text, load, file, log }: ReloadOption
     'The configuration is in force anew',
   )
   const changed: string[] = NEEDS_RESTART.filter(
-    (name) => JSON.stringify(config[name]) !== JSON.stringify(before[name]),
+    (name) => JSON.stringify(config[name]) !== JSON.stringify(service.startedWith[name]),
   )
-  if (!reloadGateway(service, before)) changed.push('gateway')
+  if (!reloadGateway(service)) changed.push('gateway')
   remember(true, [], changed)
   if (changed.length > 0) {
     log.warn(

@@ -56,6 +56,7 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
   const keys = createNotedKeys()
   const service: Service = {
     inForce: inForceOf(config, { store, metrics, keys }),
+    startedWith: config,
     store,
     health,
     metrics,

@@ -8,7 +8,7 @@ export async function stopServing({ server, close }: FastifyInstance, service: S
   service.isStopping = true
   service.live.close()
   service.keys.close()
-  await Promise.all([drain(server, service.inForce.config.limits.stopTimeoutMs), service.gateway?.close()])
+  await Promise.all([drain(server, service.startedWith.limits.stopTimeoutMs), service.gateway?.close()])
   await close()
   await service.instances.close()
   await service.store.close()
