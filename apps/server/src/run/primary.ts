@@ -6,6 +6,7 @@ import { createLog } from '../log/log.js'
 import { announce } from './announce.js'
 import { countForAll } from './count-all.js'
 import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
+import { loadAgain } from './reload.js'
 import { obeySignals } from './signals.js'
 import type { RunningServer, StartOptions } from './start-options.js'
 
@@ -45,7 +46,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   /** If not, the workers say why. */
   function isRight(text: FileText): boolean {
     try {
-      return 'config' in load(text)
+      return 'config' in loadAgain(text, load, file)
     } catch {
       return false
     }

@@ -85,6 +85,19 @@ describe('a file that changes', () => {
     expect(line).toMatchObject({ level: 'warn', msg: expect.stringContaining('store') })
   })
 
+  it.each([
+    ['empty', ''],
+    ['empty but for comments', '\n# policies are to come\n'],
+  ])('to one that is %s changes nothing: it may be about to be written', async (_title, text) => {
+    file.write(text)
+    await until('the failure to be counted', async () => (await reloads('failed')) === 1)
+    expect((await check()).limit).toBe(10)
+    const { lastReload } = (await ask(`${server.url}/api/v1/admin/policies`)).body
+    expect(lastReload.mistakes).toStrictEqual([`${file.path}: is empty; write {} if that is meant`])
+    file.write('{}\n')
+    await until('the defaults', async () => (await check()).limit !== 10)
+  })
+
   it('back to what the service was started with needs no restart any more', async () => {
     const needRestart = async () =>
       (await ask(`${server.url}/api/v1/admin/policies`)).body.lastReload?.needRestart

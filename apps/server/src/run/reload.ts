@@ -15,6 +15,20 @@ export interface ReloadOptions {
   readonly log: Logger
 }
 
+/**
+ * What a text says for a service that runs already. A file is empty while it is being written: taken for one in which all
+ * is as by default, it would let everybody in.
+ */
+export function loadAgain(
+  text: FileText,
+  load: (text: FileText) => Loaded,
+  file: string | undefined,
+): Loaded {
+  const isEmpty = typeof text === 'string' && text.split('\n').every((line) => /^\s*(?:#|$)/.test(line))
+  if (file === undefined || !isEmpty) return load(text)
+  return { mistakes: [{ path: file, message: 'is empty; write {} if that is meant' }] }
+}
+
 /** Puts a new configuration in force: a request sees the old one or the new one. One with mistakes changes nothing. */
 export function reload(service: Service, { text, load, file, log }: ReloadOptions): void {
   const remember = (isInForce: boolean, mistakes: string[], needRestart: string[] = []) => {
@@ -22,7 +36,7 @@ export function reload(service: Service, { text, load, file, log }: ReloadOption
   }
   let loaded: Loaded
   try {
-    loaded = load(text)
+    loaded = loadAgain(text, load, file)
   } catch (error) {
     service.metrics.countReload('failed')
     log.error({ err: error }, 'The configuration could not be read; the one before stays in force')
