@@ -58,6 +58,8 @@ it('answers with plain values on a store in this process, with promises on other
 it('refunds a decision whole, or in parts that come to no more than its cost', () => {
   const { limiter } = limiterOnClock()
   const decision = limiter.check('k', 6)
+  // What is refused for its key is not counted as given.
+  expect(() => limiter.refund('\n', decision)).toThrow(expect.objectContaining({ code: 'KEY_INVALID' }))
   expect(limiter.refund('k', decision, 4)).toBe(4)
   expect(() => limiter.refund('k', decision, 3)).toThrow(
     expect.objectContaining({ code: 'REFUND_INVALID', message: expect.stringContaining('cost, 2,') }),

@@ -1,5 +1,6 @@
 import type { Decision } from './decision.js'
 import { assertOptions, show, TidegateError } from './errors.js'
+import { assertKey } from './key.js'
 import { assertPolicy, type Policy } from './policy.js'
 import { MemoryStore } from './stores/memory-store.js'
 import type { MaybePromise, Store, SyncStore } from './stores/store.js'
@@ -64,6 +65,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const message = `A refund is a whole number from 1 to what is left of the decision's cost, ${left}, got ${show(cost)}.`
       throw new TidegateError('REFUND_INVALID', message, { field: 'cost' })
     }
+    // Before it is noted: what the store would refuse has given nothing back.
+    assertKey(key)
     // Refused, or let through without asking the store: nothing was taken.
     if (!decision.allowed || decision.degraded === 'open') return 0
     refunded.set(decision, decision.cost - left + cost)

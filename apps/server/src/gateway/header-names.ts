@@ -1,31 +1,18 @@
 import { quoted } from '../config/mistakes.js'
 import { text, unfit } from './argument.js'
+import { isHopByHop } from './hop-by-hop.js'
 
 /*
  * Which headers a filter may change. Those that belong to one hop, and those that say where a message ends and whom it
  * is for, are the gateway's own: with another value a message would be read differently at the two ends.
  */
 
-const OWN = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
+const FRAMING = new Set(['content-length', 'expect', 'host'])
 
 /** A name in lower case that a filter may change. */
 export function headerName(value: unknown): string {
   const name = anyHeaderName(value)
-  if (!OWN.has(name)) return name
+  if (!isHopByHop(name) && !FRAMING.has(name)) return name
   const instead = name === 'host' ? '; use PreserveHostHeader to pass it on' : '; remove the filter'
   throw unfit(`${quoted(text(value))} is set by the gateway itself and cannot be changed${instead}`)
 }
