@@ -240,6 +240,24 @@ describe('bodies', () => {
     expect(await usedBy('long')).toBe(used)
   })
 
+  it('that are too long leave the connection open, if the rest of them is not long', async () => {
+    const post = (length: number) =>
+      `POST ${CHECK} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+    const kept = await send(post(70_000) + ' '.repeat(70_000))
+    expect([statusOf(kept), /^connection: close/im.test(kept)]).toStrictEqual([413, false])
+    const ended = await send(post(5_000_000))
+    expect([statusOf(ended), /^connection: close/im.test(ended)]).toStrictEqual([413, true])
+  })
+
+  it('are 8 levels deep at most', async () => {
+    const nested = async (levels: number) => {
+      const inside = levels - 1
+      const answer = await service.post(CHECK, `{"key":${'['.repeat(inside)}1${']'.repeat(inside)}}`)
+      return answer.body.message.includes('nested')
+    }
+    expect([await nested(8), await nested(9)]).toStrictEqual([false, true])
+  })
+
   it('where none is read are refused, and not passed over in silence', async () => {
     const body = '{"key":"body"}'
     const more = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`

@@ -204,6 +204,11 @@ limits: { maxHeaderBytes: 8192, headersTimeout: 1s, requestTimeout: 2000, keepAl
     expect(config.proxies.trusted).toHaveLength(2)
   })
 
+  it('that is a time may be up to an hour', () => {
+    expect(configOf('limits: { requestTimeout: 1h }').limits.requestTimeoutMs).toBe(3_600_000)
+    expect(mistakesOf({ text: 'limits: { requestTimeout: 3600001ms }', env: {} })).toContain('1ms to 1h')
+  })
+
   it('of the memory store arrives there', () => {
     expect(configOf('store: { maxKeys: 10 }').store).toStrictEqual({ kind: 'memory', maxKeys: 10 })
   })

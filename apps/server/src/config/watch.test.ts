@@ -1,8 +1,18 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  watch as watchFolder,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Watch, type WatchOptions, watchConfig, watchEarly } from './watch.js'
 
 // These are about what a real file system says and when, so they wait for it: there is no clock to hand in.
@@ -17,6 +27,7 @@ beforeEach(() => {
   writeFileSync(file, 'port: 1\n')
 })
 afterEach(() => {
+  vi.useRealTimers()
   for (const watch of open) watch.close()
   open = []
   rmSync(folder, { recursive: true, force: true })
@@ -47,6 +58,18 @@ function watched(options: WatchOptions, path = file) {
       }
     },
   }
+}
+
+/** What the file system says next. A watch from before has heard it first. */
+async function event(): Promise<void> {
+  const watcher = watchFolder(folder)
+  await once(watcher, 'change')
+  watcher.close()
+}
+
+/** From here on time passes only where the test says so; what the file system says still comes by itself. */
+function stopTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
 }
 
 /** Events alone, and looking alone. */
@@ -119,14 +142,16 @@ describe('a change is noticed', () => {
   })
 
   it('once, when it comes in many small pieces', async () => {
-    const watch = watched({ debounceMs: 200, pollMs: 3_600_000 })
-    const next = watch.next()
+    stopTime()
+    const watch = watched(EVENTS)
     for (let i = 0; i < 10; i++) {
+      const heard = event()
       writeFileSync(file, `port: ${i + 2}\n`)
-      await wait(10)
+      await heard
+      vi.advanceTimersByTime(EVENTS.debounceMs - 1)
+      expect(watch.calls()).toBe(0)
     }
-    await next
-    await wait(300)
+    vi.advanceTimersByTime(EVENTS.debounceMs)
     expect(watch.calls()).toBe(1)
   })
 })
@@ -142,12 +167,15 @@ describe('nothing is noticed', () => {
   })
 
   it('after it is closed, not even what is on its way', async () => {
+    stopTime()
     const watch = watched({ debounceMs: 50, pollMs: 20 })
-    writeFileSync(file, 'port: 2\n')
-    await wait(10)
-    watch.close()
-    writeFileSync(file, 'port: 3\n')
-    await wait(300)
+    for (const port of [2, 3]) {
+      const heard = event()
+      writeFileSync(file, `port: ${port}\n`)
+      await heard
+      watch.close()
+    }
+    vi.advanceTimersByTime(1000)
     expect(watch.calls()).toBe(0)
   })
 })

@@ -364,6 +364,10 @@ describe('of several upstreams', () => {
   it('if none can be reached, it is 502', async () => {
     gateway = await gatewayTo({ upstreams: [await deadUrl(), await deadUrl()] })
     expect(await ask()).toBe(502)
+    // Each was tried, and none twice.
+    expect(await countsIn(gateway, 'gateway_upstream_errors_total')).toStrictEqual([
+      'route="all",kind="connect" 2',
+    ])
     expect(await ask()).toBe(502)
   })
 
@@ -411,7 +415,7 @@ describe('of several upstreams', () => {
     let isWell = true
     const sick = used(
       await upstreamOf((request, response) => {
-        if (request.url === '/health') response.writeHead(isWell ? 200 : 500).end()
+        if (request.url === '/health') response.writeHead(isWell ? 200 : 400).end()
         else response.end('sick')
       }),
     )

@@ -34,6 +34,7 @@ describe('of a request', () => {
       'Proxy-Connection: keep-alive',
       'Proxy-Authorization: Basic eDp5',
       'Proxy-Authenticate: Basic',
+      'Proxy-Authentication-Info: a=1',
       'TE: gzip',
       'Trailer: X-T',
       'X-Kept: 2',
@@ -44,6 +45,7 @@ describe('of a request', () => {
       'proxy-connection',
       'proxy-authorization',
       'proxy-authenticate',
+      'proxy-authentication-info',
       'te',
       'trailer',
     ]) {
@@ -114,6 +116,11 @@ describe('of a request', () => {
     expect(fields.get('x-forwarded-prefix')).toStrictEqual(['/shop'])
     // The one that nobody vouches for.
     expect(fields.get('forwarded')).toBeUndefined()
+  })
+
+  it('takes X-Real-IP of a trusted proxy that says nothing else', async () => {
+    const fields = await seen(['Host: a', 'X-Real-IP: 1.2.3.4'], { proxies: { trusted: ['127.0.0.1'] } })
+    expect(fields.get('x-forwarded-for')).toStrictEqual(['1.2.3.4, 127.0.0.1'])
   })
 
   it('writes Forwarded where that is configured, and then no other', async () => {
@@ -227,6 +234,14 @@ describe('of an answer', () => {
     }
     expect(fields.get('connection')).toStrictEqual(['close'])
     expect(fields.get('x-kept')).toStrictEqual(['1'])
+    expect(answer).toMatch(/\r\n\r\nok$/)
+  })
+
+  it('keeps its length though Connection names that', async () => {
+    const answer = await answerTo(
+      'HTTP/1.1 200 OK\r\nconnection: content-length\r\ncontent-length: 2\r\n\r\nok',
+    )
+    expect(fieldsOf(answer).get('content-length')).toStrictEqual(['2'])
     expect(answer).toMatch(/\r\n\r\nok$/)
   })
 

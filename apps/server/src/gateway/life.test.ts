@@ -258,6 +258,17 @@ describe('another routing', () => {
   })
 })
 
+it('shares the connections of routes to one upstream, unless they wait for one for another time', async () => {
+  const upstream = await upstreamThat((_request, response) => response.end())
+  const to = (id: string, connectMs: number) => ({
+    id,
+    upstreams: [upstream.url],
+    timeouts: { connectMs, headersMs: 1000, bodyMs: 1000 },
+  })
+  gateway = await gatewayTo([to('a', 1000), to('b', 1000), to('c', 2000)])
+  expect([...gateway.upstreams()]).toHaveLength(2)
+})
+
 describe('a gateway that stops', () => {
   it('finishes what is in flight, accepts no more, and closes what is idle', async () => {
     const upstream = await upstreamThat(

@@ -212,6 +212,41 @@ describe('sends on in one meaning:', () => {
     }
   })
 
+  it('up to 100 that come before the first is answered; with one more the connection ends', async () => {
+    let release = () => {}
+    const slow = await rawUpstream((socket) => {
+      const answer = () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+      if (slow.received.length > 1) answer()
+      else release = answer
+    })
+    const waiting = await gatewayTo({ upstreams: [slow.url] })
+    const { hostname, port } = new URL(waiting.url)
+    const one = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+    try {
+      const patient = connect(Number(port), hostname)
+      let answers = ''
+      patient.on('data', (data) => {
+        answers += data
+      })
+      patient.write(one.repeat(101))
+      await until(() => slow.received.length === 1, 'the first is on its way')
+      release()
+      await until(() => answers.split('HTTP/1.1 200 OK').length - 1 === 101, 'all are answered')
+      patient.destroy()
+      slow.received.length = 0
+      const hasty = connect(Number(port), hostname).on('error', () => {})
+      let isOver = false
+      hasty.on('close', () => {
+        isOver = true
+      })
+      hasty.write(one.repeat(102))
+      await until(() => isOver, 'its connection ends')
+    } finally {
+      await waiting.close()
+      await slow.close()
+    }
+  })
+
   it('to HTTP/1.0 without chunks, and closes', async () => {
     const chunked = await rawUpstream(
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',

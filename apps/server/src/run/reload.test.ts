@@ -77,12 +77,12 @@ describe('a file that changes', () => {
   })
 
   it('in what is read at the start only says so, and the rest is in force', async () => {
-    file.write(`${policy(20)}port: 1\nstore: redis://localhost:1\n`)
+    file.write(`${policy(20)}port: 1\nstore: redis://localhost:1\nlimits: { stopTimeout: 9s }\n`)
     await until('the new limit', async () => (await check()).limit === 20)
     expect(await check()).not.toHaveProperty('degraded')
     await until('the warning', async () => says('Restart').length > 0)
     const [line] = says('Restart')
-    expect(line).toMatchObject({ level: 'warn', msg: expect.stringContaining('store') })
+    expect(line).toMatchObject({ level: 'warn', msg: expect.stringContaining('store, limits') })
   })
 
   it.each([
