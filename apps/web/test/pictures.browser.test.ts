@@ -43,6 +43,8 @@ beforeAll(async () => {
   file = configFile(FILE)
   service = await startProcess(['--config', file.path])
   browser = await launchBrowser()
+  if (isWriting && !(await drawsKorean()))
+    throw new Error('There is no Korean font: install one (on Debian: fonts-noto-cjk) and try again.')
   let i = 0
   traffic = setInterval(() => {
     // Some ask more often than others.
@@ -89,6 +91,19 @@ describe('pictures', () => {
     expect(missing).toStrictEqual([])
   })
 })
+
+/** Without a font for it, every letter is the same empty box. */
+async function drawsKorean(): Promise<boolean> {
+  const page = await browser.newPage()
+  const [one, other] = [await pictureOf('가'), await pictureOf('나')]
+  await page.close()
+  return !one.equals(other)
+
+  async function pictureOf(text: string): Promise<Buffer> {
+    await page.setContent(text)
+    return page.screenshot()
+  }
+}
 
 /** Width and height, from where every PNG has them. */
 function sizeOf(png: Buffer): number[] {
