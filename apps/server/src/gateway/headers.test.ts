@@ -341,10 +341,10 @@ describe('of an answer', () => {
 
   it('has the trailers of the upstream, but none that say how to read it', async () => {
     const answer = await answerTo(
-      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-sum, set-cookie\r\n\r\n2\r\nok\r\n0\r\nx-sum: 42\r\nset-cookie: a=1\r\n\r\n',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-sum, set-cookie\r\n\r\n2\r\nok\r\n0\r\nx-sum: 42\r\nx-sum: 43\r\nset-cookie: a=1\r\n\r\n',
     )
     expect(answer).toMatch(/\r\ntrailer: x-sum\r\n/)
-    expect(answer).toMatch(/\r\n2\r\nok\r\n0\r\nx-sum: 42\r\n\r\n$/)
+    expect(answer).toMatch(/\r\n2\r\nok\r\n0\r\nx-sum: 42\r\nx-sum: 43\r\n\r\n$/)
   })
 
   it('comes after what the upstream says before it', async () => {

@@ -116,12 +116,12 @@ function withoutTrailer(flat: string[]): string[] {
 
 /** Sends trailers, of what undici has read behind a body. */
 export function addTrailers(response: ServerResponse, raw: RawHeaders): void {
-  const trailers: Record<string, string> = Object.create(null)
+  const trailers: [string, string][] = []
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!.toString('latin1')
-    if (mayTrail(name.toLowerCase())) trailers[name] = raw[i + 1]!.toString('latin1')
+    if (mayTrail(name.toLowerCase())) trailers.push([name, raw[i + 1]!.toString('latin1')])
   }
-  response.addTrailers(trailers)
+  response.addTrailers(isHttp2(response.req) ? headersOfHttp2(trailers.flat()) : trailers)
 }
 
 /** Not what says how a message is framed, routed or to be read: that must be known before its body. */
