@@ -151,7 +151,7 @@ describe('a WebSocket', () => {
     await until(() => [...gateway.upstreams()].every(({ tunnels }) => tunnels === 0), 'none is counted')
   })
 
-  it('says what our limits say', async () => {
+  it('says what our limits say, and 101 whatever a filter makes of it', async () => {
     upstream = await rawUpstream(
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\n\r\n',
     )
@@ -159,6 +159,11 @@ describe('a WebSocket', () => {
       upstreams: [upstream.url],
       webSocket: true,
       limit: () => ({ refusal: undefined, headers: { 'x-ratelimit-limit': '5' }, holdMs: 0 }),
+      responseFilters: [
+        (head) => {
+          head.status = 401
+        },
+      ],
     })
     const { hostname, port } = new URL(gateway.url)
     const socket = connect(Number(port), hostname)

@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http'
+import { type IncomingMessage, validateHeaderName, validateHeaderValue } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Client } from 'undici'
@@ -29,9 +29,9 @@ export function connectionFor({ origin }: Upstream, connectMs: number): Client {
   return new Client(origin, { connect: { timeout: connectMs, allowHalfOpen: true }, pipelining: 1 })
 }
 
-/** The head of an answer on a bare connection. */
-export function rawHead({ status, flat }: HeadToSend): string {
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
+/** The head of an answer on a bare connection. Its status no filter can change: whatever it said, what follows is a tunnel. */
+export function rawHead({ flat }: HeadToSend): string {
+  let head = 'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n'
   for (let i = 0; i < flat.length; i += 2) {
     // A filter may have set them.
     validateHeaderName(flat[i]!)
