@@ -131,6 +131,18 @@ describe('an upstream', () => {
     await expectNoLeak(gateway)
   })
 
+  it('that is the gateway itself: 508', async () => {
+    const url = await deadUrl()
+    gateway = await gatewayTo({ upstreams: [url] }, { port: Number(new URL(url).port) })
+    const response = await fetch(gateway.url)
+    expect(response.status).toBe(508)
+    const counts = async () => (await countsIn(gateway!, 'gateway_requests_total')).join()
+    await until(
+      async () => (await counts()) === 'route="",status="5xx" 1,route="all",status="5xx" 4',
+      'it has gone round four times',
+    )
+  })
+
   it('that accepts no connection: 504', async () => {
     const full = await startFullUpstream()
     try {

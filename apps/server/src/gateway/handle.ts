@@ -9,7 +9,7 @@ import type { RouteInForce } from './in-force.js'
 import { type Handling, Life } from './life.js'
 import { bodyOf, hasBody, tooLarge } from './request-body.js'
 import { RequestFactsOf } from './request-facts.js'
-import { flatOf, forwardOf, headersToSend } from './request-headers.js'
+import { flatOf, forwardOf, headersToSend, isLoop } from './request-headers.js'
 import { NoCanonicalPath, type Ruling } from './route.js'
 import type { Upgrade } from './web-socket.js'
 
@@ -62,6 +62,8 @@ function begin(life: Life): void {
   const target = canonicalPath(message.url ?? '')
   if (target === undefined) return void life.refuse(400, NO_CANONICAL_FORM)
   if (message.method === 'TRACE') return void life.refuse(405, 'TRACE is not passed on.')
+  if (isLoop(message))
+    return void life.refuse(508, 'This has come through here too often: an upstream leads back.')
   const peer = routing.peerOf(message.socket)
   const request = new RequestFactsOf(message, target, peer, routing.proxies, Date.now())
   life.request = request

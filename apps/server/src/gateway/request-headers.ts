@@ -38,6 +38,16 @@ export function headersToSend(
   return flat
 }
 
+/**
+ * Through how many gateways a request may have come. One whose upstream is itself would go on for ever; and each may try
+ * again a few times, so that many more would be no end either.
+ */
+const MAX_HOPS = 4
+
+export function isLoop({ headers: { via } }: IncomingMessage): boolean {
+  return via !== undefined && via.split('tidegate').length > MAX_HOPS
+}
+
 /** What is written anew, or belongs to how a request is sent. */
 function isOurs(name: string): boolean {
   switch (name) {
