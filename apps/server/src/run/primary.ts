@@ -43,12 +43,15 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
     return worker
   }
 
-  /** If not, the workers say why. */
-  function isRight(text: FileText): boolean {
+  /** What is wrong with it, the workers say. */
+  function takeUp(text: FileText): void {
     try {
-      return 'config' in loadAgain(text, load, file)
+      const loaded = loadAgain(text, load, file)
+      if ('mistakes' in loaded) return
+      latest = text
+      log.level = loaded.config.log.level
     } catch {
-      return false
+      // They say that too.
     }
   }
 
@@ -79,7 +82,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
     isServing = true
     const reload = () => {
       const text = readText(file)
-      if (isRight(text)) latest = text
+      takeUp(text)
       for (const [i, worker] of running().entries())
         tell(worker, { tidegate: 'reload', text, isQuiet: i > 0 })
     }

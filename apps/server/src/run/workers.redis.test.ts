@@ -148,6 +148,20 @@ describe('several workers on one Redis', () => {
     await until('the limit from before', async () => (await check('back')).body.limit === 60)
   })
 
+  it('are looked after by one that takes up how much to log too', async () => {
+    const endings = () =>
+      server.logged().filter(({ msg }) => String(msg).includes('A worker has ended')).length
+    const before = endings()
+    file.write(`${fileWith(90)}log: { level: fatal }\n`)
+    await until('the new limit', async () => (await check('level')).body.limit === 90)
+    await replaceOne()
+    expect(endings()).toBe(before)
+    file.write(fileWith(60))
+    await until('the limit from before', async () => (await check('level')).body.limit === 60)
+    await replaceOne()
+    expect(endings()).toBe(before + 1)
+  })
+
   it('do not start where another listens, and say so once', async () => {
     const { port } = new URL(server.url)
     const { code, says } = await runCommand(['start', '--port', port, '-c', file.path, '--workers', '2'])
