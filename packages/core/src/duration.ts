@@ -15,7 +15,7 @@ export function parseDuration(input: unknown): number | undefined {
   const match = /^(\d{1,15}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(input)
   if (!match) return undefined
   const ms = Number(match[1]) * UNIT_MS[match[2] as DurationUnit]
-  // 1.1s is 1100.0000000000002 in doubles: snap to the whole number that was meant.
+  // 1.005s is 1004.9999999999999 in doubles: snap to the whole number that was meant.
   const whole = Math.round(ms)
   return Math.abs(ms - whole) < 1e-6 ? whole : ms
 }
