@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -15,13 +15,14 @@ const pages = [
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/README.md`),
 ]
 
 const examples = pages.flatMap((page) => {
   const text = readFileSync(join(root, page), 'utf8')
   return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((match, i) => ({
     title: `${page}, line ${text.slice(0, match.index).split('\n').length}`,
-    file: `${basename(page, '.md')}-${i + 1}`,
+    file: `${page.replace(/\.md$/, '').replaceAll('/', '-')}-${i + 1}`,
     code: match[1] ?? '',
   }))
 })

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -47,6 +47,15 @@ function build() {
   // tsc keeps its own record of which sources have changed.
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   run(process.execPath, [tsc, '--build'], 'the build failed; see the errors above.')
+  // It never removes what was built of a source that is gone, and that would be packed.
+  for (const name of readdirSync(join(root, 'packages'))) {
+    const dist = join(root, 'packages', name, 'dist')
+    for (const built of filesIn(dist)) {
+      const source = relative(dist, built).replace(/(?:\.d\.ts|\.js)(?:\.map)?$/, '.ts')
+      if (!source.endsWith('.ts') || existsSync(join(root, 'packages', name, 'src', source))) continue
+      rmSync(built)
+    }
+  }
 }
 
 function buildPage() {

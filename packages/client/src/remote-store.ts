@@ -6,6 +6,7 @@ import {
   limitsOf,
   type Store,
   show,
+  storeClosed,
   type TakeRequest,
   type TakeResult,
   TidegateError,
@@ -63,7 +64,7 @@ export function createRemoteStore(options: RemoteStoreOptions): Store {
   const gate = createCallGate(MAX_CALLS, patienceMs)
 
   function assertOpen(): void {
-    if (!isOpen) throw new TidegateError('STORE_FAILED', 'This store is closed; make a new one.')
+    if (!isOpen) throw storeClosed()
   }
 
   return {

@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -73,8 +83,24 @@ describe('what is packed', () => {
     expect(existsSync(join(dist, 'express.d.ts'))).toBe(true)
     expect(existsSync(join(dist, 'tsconfig.tsbuildinfo'))).toBe(false)
     expect(existsSync(join(dist, 'express.test.js'))).toBe(false)
-    expect(existsSync(join(folder, 'packed/@tidegate/http/src'))).toBe(false)
+    expect(existsSync(join(folder, 'packed/@tidegate/http/src/express.test.ts'))).toBe(false)
   })
+
+  it.each(['core', 'redis', 'http', 'client'])(
+    'has what to read: the licence, a page, and every source that its maps of %s name',
+    (name) => {
+      const packed = join(folder, 'packed/@tidegate', name)
+      for (const page of ['LICENSE', 'README.md']) expect(existsSync(join(packed, page))).toBe(true)
+      const maps = readdirSync(join(packed, 'dist'), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.map'))
+        .map((file) => join(packed, 'dist', file))
+      expect(maps.length).toBeGreaterThan(0)
+      for (const map of maps) {
+        const { sources } = JSON.parse(readFileSync(map, 'utf8')) as { sources: string[] }
+        for (const source of sources) expect(existsSync(join(dirname(map), source)), source).toBe(true)
+      }
+    },
+  )
 
   it('says that no framework has to be there', async () => {
     const at = project()
