@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Config, readConfig } from './config.js'
-import { readDocument } from './document.js'
+import { type ConfigDocument, readDocument } from './document.js'
 import type { Mistake } from './mistakes.js'
 import { type Flags, readOverrides } from './overrides.js'
 import { valueSchema } from './schema.js'
@@ -25,7 +25,8 @@ export type FileText = string | Mistake
 export type Loaded = { readonly config: Config } | { readonly mistakes: readonly Mistake[] }
 
 /** The configuration as a whole, or everything that is wrong with it. */
-export function loadConfig({ file, text = readText(file), env, flags = {} }: LoadOptions): Loaded {
+export function loadConfig({ file, text: given, env, flags = {} }: LoadOptions): Loaded {
+  const text = given ?? readText(file)
   const { overrides, mistakes } = readOverrides(env, flags)
   if (typeof text !== 'string') return { mistakes: [text, ...mistakes] }
   const document = readDocument(text, valueSchema, env)
@@ -33,8 +34,21 @@ export function loadConfig({ file, text = readText(file), env, flags = {} }: Loa
   noteSpring(document)
   checkShape(document)
   const config = readConfig(document, overrides)
+  // Of a text alone nobody knows on which machine it will be used.
+  if (given === undefined) checkFiles(document)
   mistakes.push(...document.mistakes())
   return mistakes.length > 0 ? { mistakes } : { config }
+}
+
+/** The start would fail without them. If it is no name that stands here, it may be the key itself, and is not shown. */
+function checkFiles(document: ConfigDocument): void {
+  for (const name of ['certFile', 'keyFile']) {
+    const path = ['gateway', 'listen', 'tls', name]
+    const file = document.at(path)
+    if (typeof file !== 'string' || !document.isRight(path)) continue
+    const read = readText(file)
+    if (typeof read !== 'string') document.wrong(path, read.message)
+  }
 }
 
 /** Without a file, all is as by default. */
@@ -43,8 +57,8 @@ export function readText(file: string | undefined): FileText {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    return { path: file, message: WHY[code ?? ''] ?? `cannot be read: ${message}` }
+    const { code = '' } = error as NodeJS.ErrnoException
+    return { path: file, message: WHY[code] ?? `cannot be read: ${code}` }
   }
 }
 
