@@ -29,6 +29,8 @@ export function forward(exchange: Exchange): void {
     } as Dispatcher.DispatchOptions,
     attempt,
   )
+  // For this one alone: it would be kept for a while, or even opened anew if the client has gone.
+  if (upgrade !== undefined) dispatcher.close().catch(() => {})
 }
 
 /** WebSockets are no more than connections may be: they do not wait for one, and stay. */
