@@ -1,5 +1,6 @@
-import { connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { LIVE, type LiveStream, openLive } from '../../test/live-events.js'
 import { until } from '../../test/redis-server.js'
 import { CHECK, startService, type TestService } from '../../test/service.js'
@@ -155,4 +156,33 @@ it('whoever reads nothing is let go', async () => {
     socket.destroy()
     await service.close()
   }
+})
+
+describe('whoever hangs up while others before it on the connection are answered', () => {
+  it('does not look any more', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const service = await startService(
+      `store: { url: "redis://127.0.0.1:${port}", deadline: 30s, connectTimeout: 30s }`,
+    )
+    try {
+      const requests = [CHECK, LIVE].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join('')
+      const looked = vi.spyOn(service.service.live, 'watch')
+      const gone = Array.from({ length: 40 }, async () => {
+        const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () => socket.write(requests))
+        await until('it to look', () => looked.mock.calls.length >= 32)
+        socket.destroy()
+      })
+      await Promise.all(gone)
+      await until('there to be room again', async () => {
+        const stream = await openLive(service.url)
+        await stream.close()
+        return stream.response.status === 200
+      })
+    } finally {
+      await service.close()
+      silent.close()
+    }
+  })
 })

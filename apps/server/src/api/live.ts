@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from '../service.js'
 import { adminsOnly } from './access.js'
 import { ApiError } from './api-error.js'
@@ -37,12 +37,15 @@ export function liveRoutes(app: FastifyInstance, service: Service): void {
   app.get('/api/v1/admin/live', { onRequest: adminsOnly(service), schema }, (request, reply) => {
     assertNoBody(request)
     const { events = Number.POSITIVE_INFINITY } = request.query as { events?: number }
-    stream(service, events, reply)
+    // Whoever has gone already would be told for ever.
+    if (request.raw.socket.destroyed) return void reply.hijack()
+    stream(service, events, request, reply)
   })
 }
 
-function stream(service: Service, most: number, reply: FastifyReply): void {
+function stream(service: Service, most: number, request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = reply
+  const { socket } = request.raw
   let sent = 0
 
   function send(json: string): void {
@@ -55,13 +58,19 @@ function stream(service: Service, most: number, reply: FastifyReply): void {
     stop?.()
     raw.end()
   }
+  function leave(): void {
+    stop?.()
+    socket.off('close', leave)
+  }
 
   const stop = service.isStopping ? undefined : service.live.watch(send, end)
   if (stop === undefined) {
     throw new ApiError(503, 'Too many look already, or the service stops; try again later.')
   }
   reply.hijack()
-  raw.on('close', stop).on('error', stop)
+  raw.on('close', leave).on('error', leave)
+  // An answer that waits for those before it on its connection is not told that this is closed.
+  socket.on('close', leave)
   raw.writeHead(200, {
     ...(reply.getHeaders() as OutgoingHttpHeaders),
     'content-type': 'text/event-stream; charset=utf-8',
