@@ -105,6 +105,19 @@ describe('what is no proper HTTP is refused before it counts', () => {
       'third',
     ])
   })
+
+  it.each([
+    ['what is no HTTP', 'hello\r\n\r\n'],
+    ['a header without a name', 'GET / HTTP/1.1\r\n: x\r\n\r\n'],
+    ['headers that are too large', `GET / HTTP/1.1\r\nx: ${'a'.repeat(9000)}\r\n\r\n`],
+  ])('%s behind a request does not take its answer, and ends the connection', async (_title, bytes) => {
+    const used = await usedBy('behind')
+    const request = `GET ${CHECK}?key=behind HTTP/1.1\r\nhost: a\r\n\r\n`
+    const answer = await sendRaw(service.url, request + bytes, false)
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toStrictEqual(['HTTP/1.1 200'])
+    expect(answer.toLowerCase()).toContain('connection: close')
+    expect(await usedBy('behind')).toBe(used + 1)
+  })
 })
 
 describe('paths and methods', () => {

@@ -1,13 +1,18 @@
-import { STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ApiError, errorBody } from '../api/api-error.js'
 
 /** Answers what is no HTTP, too large or too slow, before it ever was a request. */
 export function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // The second: an answer has been begun, and this would be read as a part of it.
-  const { _httpMessage: begun } = socket as { _httpMessage?: { _headerSent?: boolean } }
-  if (error.code === 'ECONNRESET' || !socket.writable || begun?._headerSent === true) {
+  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
+  // The last: an answer has been begun, and this would be read as a part of it.
+  if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent === true) {
     socket.destroy()
+    return
+  }
+  // A request that is whole was understood, and perhaps counted: it is answered, and what came behind it is not.
+  if (answer?.req.complete === true) {
+    answer.shouldKeepAlive = false
     return
   }
   const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'This is no HTTP request.']
