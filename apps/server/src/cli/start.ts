@@ -52,17 +52,20 @@ interface ListenError extends NodeJS.ErrnoException {
   readonly address?: string
   readonly port?: number
   readonly hostname?: string
+  /** Whether it is the gateway that could not listen, and not the API. */
+  readonly isOfGateway?: boolean
 }
 
-function whyNot({ code, message, address, port, hostname }: ListenError): string {
+function whyNot({ code, message, address, port, hostname, isOfGateway }: ListenError): string {
+  const where = (option: string) => (isOfGateway ? 'in gateway.listen' : `with ${option}`)
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${address} is taken. Choose another with --port, or stop what listens there.`
+      return `Port ${port} of ${address} is taken. Choose another ${where('--port')}, or stop what listens there.`
     case 'EACCES':
-      return `This user may not listen on port ${port}. Choose one above 1023 with --port.`
+      return `This user may not listen on port ${port}. Choose one above 1023 ${where('--port')}.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${address ?? hostname} is no address of this machine. Choose another with --host.`
+      return `${address ?? hostname} is no address of this machine. Choose another ${where('--host')}.`
     default:
       return `The service could not start: ${message}`
   }

@@ -23,6 +23,8 @@ export async function startGatewayOf({ inForce, metrics, log }: Service): Promis
     routing,
     log,
     registry: metrics.registry,
+  }).catch((error) => {
+    throw Object.assign(error, { isOfGateway: true })
   })
   log.info({ routes: routing.routes.length }, `The gateway serves on ${gateway.url}`)
   return gateway

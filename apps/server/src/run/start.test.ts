@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { configFile, type ServerProcess, startProcess } from '../../test/process.js'
+import { configFile, runCommand, type ServerProcess, startProcess } from '../../test/process.js'
 import { ask, CHECK } from '../../test/service.js'
 
 describe('tidegate start', () => {
@@ -46,6 +46,22 @@ describe('tidegate start', () => {
       expect(serving?.msg).toMatch(/serves on http:\/\/127\.0\.0\.1:\d+/)
       expect(line?.level).toBe(level)
       if (line !== undefined) expect(line.msg).toContain(says)
+    } finally {
+      file.remove()
+    }
+  })
+
+  it('says which port is taken, that of the API or that of the gateway, and where to choose another', async () => {
+    server = await startProcess([])
+    const { port } = new URL(server.url)
+    const file = configFile(`gateway: { listen: ${port}, routes: [{ uri: "http://localhost:1" }] }`)
+    try {
+      const taken = `Port ${port} of 127.0.0.1 is taken. Choose another`
+      const api = await runCommand(['start', '--port', port])
+      expect(api).toStrictEqual({ code: 1, says: `${taken} with --port, or stop what listens there.\n` })
+      const gateway = await runCommand(['start', '--port', '0', '-c', file.path])
+      expect(gateway.code).toBe(1)
+      expect(gateway.says).toContain(`${taken} in gateway.listen, or stop what listens there.\n`)
     } finally {
       file.remove()
     }
