@@ -199,6 +199,18 @@ describe('a store that answers, and takes nothing', () => {
 })
 
 describe('a store that was never there', () => {
+  it('is logged once, with the reason, before anybody has asked', async () => {
+    const service = await startService(fileFor(`redis://127.0.0.1:${await freePort()}`))
+    try {
+      await until('the line', () => service.logged.length > 0)
+      expect(service.logged).toMatchObject([
+        { level: 'warn', msg: expect.stringContaining('does not answer yet'), err: expect.anything() },
+      ])
+    } finally {
+      await service.close()
+    }
+  })
+
   it('does not keep the service from starting; its health is known once the store has failed', async () => {
     const port = await freePort()
     const service = await startService(fileFor(`redis://:secret-word@127.0.0.1:${port}`))

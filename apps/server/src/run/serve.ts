@@ -44,8 +44,10 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
     version: version(),
     startedMs: Date.now(),
   }
+  let lastFailure: unknown
   const { store, instances, counter, breakerState } = composeStore(config.store, self, (event) => {
     note(event, metrics, log)
+    if (event.type === 'call-failed') lastFailure = event.error
     if (event.type !== 'breaker') return
     // Of a store in parts it is the worst, and not that of the part that has just changed.
     const state = breakerState()
@@ -83,6 +85,11 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
     throw error
   }
   app.server.on('error', (error) => log.error({ err: error }, 'A connection could not be accepted'))
+  // Nobody may ask for hours, and a wrong address or password should not wait for that.
+  void health.look().then(({ isUp }) => {
+    if (isUp || service.isStopping) return
+    log.warn({ err: lastFailure }, 'The store does not answer yet; until it does, answers are without it')
+  })
   return { url: urlOf(app.server.address() as AddressInfo), service, close }
 }
 
