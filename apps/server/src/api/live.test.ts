@@ -4,6 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { LIVE, type LiveStream, openLive } from '../../test/live-events.js'
 import { until } from '../../test/redis-server.js'
 import { CHECK, startService, type TestService } from '../../test/service.js'
+import { type FileText, loadConfig } from '../config/load.js'
+import { reload } from '../run/reload.js'
 
 describe('what happens, told once a second,', () => {
   let service: TestService
@@ -156,6 +158,30 @@ it('whoever reads nothing is let go', async () => {
     socket.destroy()
     await service.close()
   }
+})
+
+describe('whoever looks with an admin token', () => {
+  it('sees no more when it is another, and goes on when it is the same', async () => {
+    const fileWith = (token: string) => `adminToken: ${token}\nlog: { level: silent }`
+    const service = await startService(fileWith('first'))
+    const take = (token: string) => {
+      const load = (text: FileText) => loadConfig({ text, env: {} })
+      reload(service.service, { text: fileWith(token), load, file: 'file', log: service.service.log })
+    }
+    const look = (token: string) => openLive(service.url, { headers: { authorization: `Bearer ${token}` } })
+    try {
+      const stream = await look('first')
+      take('first')
+      expect(await stream.next()).toBeDefined()
+      take('second')
+      await until('the end', async () => (await stream.next()) === undefined)
+      const another = await look('second')
+      expect(await another.next()).toBeDefined()
+      await another.close()
+    } finally {
+      await service.close()
+    }
+  })
 })
 
 describe('whoever hangs up while others before it on the connection are answered', () => {

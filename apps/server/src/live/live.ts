@@ -16,6 +16,7 @@ export interface Live {
    * many look already. `onEnd` is called when there is no more to come.
    */
   watch(onEvent: (json: string) => void, onEnd: () => void): (() => void) | undefined
+  /** Ends it for all who look. */
   close(): void
 }
 

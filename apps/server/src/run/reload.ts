@@ -51,8 +51,11 @@ export function reload(service: Service, { text, load, file, log }: ReloadOption
     return
   }
   const { config } = loaded
+  const { config: before } = service.inForce
   service.inForce = inForceOf(config, service)
   service.log.level = config.log.level
+  // Whoever looks has shown the one before.
+  if (config.adminToken !== before.adminToken) service.live.close()
   service.metrics.countReload('ok')
   log.info(
     { policies: config.policies.size, rules: config.rules.length },
