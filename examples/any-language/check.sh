@@ -21,7 +21,8 @@ body=$(printf '%s\n' "$answer" | sed '$d')
 set -- $(printf '%s\n' "$answer" | tail -n 1)
 case $1 in
   200) echo "allowed" ;;
-  429) echo "refused, try again in $2 seconds"; exit 1 ;;
-  503) echo "the limiter has lost its store, try again in $2 seconds" >&2; exit 3 ;;
+  429) echo "refused, try again in ${2:-a few} seconds"; exit 1 ;;
+  503) echo "the limiter has lost its store, try again in ${2:-a few} seconds" >&2; exit 3 ;;
+  5*) echo "no answer, only $1 from what stands before the limiter" >&2; exit 3 ;;
   *) echo "$body" >&2; exit 2 ;;
 esac

@@ -72,19 +72,29 @@ class Tidegate:
             time.sleep(pause)
 
 
+def whole(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 up, got {text}")
+    return number
+
+
 def main():
     parser = argparse.ArgumentParser(description="Asks Tidegate whether something may pass.")
     parser.add_argument("key")
     parser.add_argument("--url", default="http://127.0.0.1:8080")
     parser.add_argument("--policy")
-    parser.add_argument("--permits", type=int, default=1)
-    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--permits", type=whole, default=1)
+    parser.add_argument("--times", type=whole, default=1)
     parser.add_argument("--timeout", type=float, default=0.5, metavar="SECONDS")
     parser.add_argument("--wait", type=float, default=0, metavar="SECONDS")
     options = parser.parse_args()
     tidegate = Tidegate(options.url, timeout=options.timeout)
     for _ in range(options.times):
-        decision = tidegate.wait(options.key, options.wait, options.policy, options.permits)
+        try:
+            decision = tidegate.wait(options.key, options.wait, options.policy, options.permits)
+        except ValueError as wrong:
+            parser.exit(2, f"{wrong}\n")
         if decision.allowed:
             print(f"allowed, {decision.remaining} left" if decision.degraded is None else "allowed, uncounted")
         else:

@@ -4,6 +4,7 @@
 //   npx tidegate start --config examples/service/tidegate.yaml
 //   node examples/service/forwarder.mjs http://127.0.0.1:3000 8000
 import { createServer, request as send } from 'node:http'
+import { pipeline } from 'node:stream'
 
 const [upstream = 'http://127.0.0.1:3000', port = '8000'] = process.argv.slice(2)
 const tidegate = process.env.TIDEGATE_URL ?? 'http://127.0.0.1:8080'
@@ -73,11 +74,12 @@ function passOn(request, response) {
       if (!HOP.includes(name) && value !== undefined) response.setHeader(name, value)
     }
     response.writeHead(answer.statusCode ?? 502)
-    answer.pipe(response)
+    // If the upstream dies in the middle, the client must not wait for the rest.
+    pipeline(answer, response, () => {})
   })
   passed.on('error', () => {
-    if (!response.headersSent) response.writeHead(502)
-    response.end()
+    if (response.headersSent) response.destroy()
+    else response.writeHead(502).end()
   })
   request.pipe(passed)
 }

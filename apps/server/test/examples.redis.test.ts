@@ -65,6 +65,16 @@ describe('examples/any-language/check.sh', () => {
     expect(wrong.err).toContain('There is no policy')
     expect((await check(['a'], { TIDEGATE_URL: NOBODY })).code).toBe(3)
   })
+
+  it.each([502, 503])('takes %i of a proxy that has lost the service for no answer', async (status) => {
+    const proxy = createServer((_request, response) => response.writeHead(status).end('<html>'))
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    const { port } = proxy.address() as AddressInfo
+    const { code, err } = await check(['a'], { TIDEGATE_URL: `http://127.0.0.1:${port}` })
+    proxy.close()
+    expect(code).toBe(3)
+    expect(err).toMatch(/^(no answer|the limiter has lost its store)/)
+  })
 })
 
 describe('examples/any-language/tidegate.py', () => {
@@ -92,9 +102,16 @@ describe('examples/any-language/tidegate.py', () => {
 
   it('lets through when nobody answers, and says of a wrong question why', async () => {
     expect(await python('python:4', '--url', NOBODY)).toMatchObject({ code: 0, out: 'allowed, uncounted\n' })
-    const wrong = await python('python:5', '--permits', '0')
-    expect(wrong.code).toBe(1)
-    expect(wrong.err).toContain('permits')
+    for (const wrong of [
+      ['--permits', '0'],
+      ['--permits', '1000'],
+      ['--times', '0'],
+    ]) {
+      const { code, err } = await python('python:5', ...wrong)
+      expect(code).toBe(2)
+      expect(err).toContain(wrong[0]!.slice(2))
+      expect(err).not.toContain('Traceback')
+    }
   })
 })
 
@@ -105,6 +122,7 @@ describe('examples/service/forwarder.mjs', () => {
   beforeAll(async () => {
     upstream = createServer((request, response) => {
       seen.push(request)
+      if (request.url === '/dies') return void response.write('half', () => response.destroy())
       request.resume().on('end', () => response.setHeader('x-from', 'upstream').end(`hello ${request.url}`))
     })
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
@@ -149,6 +167,11 @@ describe('examples/service/forwarder.mjs', () => {
     expect(await refused.json()).toMatchObject({ error: 'rate_limit_exceeded' })
     expect((await fetch(`${forwarder.url}/a%2fb`)).status).toBe(400)
     expect(seen).toHaveLength(passed)
+  })
+
+  it('ends the answer of an upstream that dies in the middle of it', async () => {
+    const response = await fetch(`${forwarder.url}/dies`)
+    await expect(response.text()).rejects.toThrow()
   })
 
   it('lets through when Tidegate does not answer', async () => {
