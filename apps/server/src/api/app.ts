@@ -25,10 +25,11 @@ const MAX_BODY_BYTES = 64 * 1024
 
 /** The whole API on one service. It does not listen yet. */
 export async function createApp(service: Service): Promise<FastifyInstance> {
+  const idOf = requestIds()
   const app = fastify({
-    serverFactory: (listener) => createHttpServer(service, service.inForce.config, listener),
+    serverFactory: (listener) => createHttpServer(service, service.inForce.config, idOf, listener),
     bodyLimit: MAX_BODY_BYTES,
-    genReqId: requestIds(),
+    genReqId: idOf,
     // A child logger for each request would cost more than the check; what fails is logged by the error handler.
     logger: false,
     exposeHeadRoutes: false,

@@ -16,7 +16,12 @@ import { ApiError, errorBody } from './api-error.js'
 const MAX_CONNECTIONS = 10_000
 
 /** Node's server, with limits to how large and how slow a request may be, and strict about what one is. */
-export function createHttpServer(service: Service, { limits }: Config, listener: RequestListener): Server {
+export function createHttpServer(
+  service: Service,
+  { limits }: Config,
+  idOf: (request: IncomingMessage) => string,
+  listener: RequestListener,
+): Server {
   const server = createServer(
     {
       // Refused below, in our own words.
@@ -30,7 +35,7 @@ export function createHttpServer(service: Service, { limits }: Config, listener:
     },
     (request, response) => {
       const problem = problemOf(request)
-      if (problem !== undefined) return refuse(problem, request, response)
+      if (problem !== undefined) return refuse(new ApiError(400, problem), request, response)
       if (service.isStopping) response.setHeader('connection', 'close')
       listener(request, response)
     },
@@ -41,17 +46,21 @@ export function createHttpServer(service: Service, { limits }: Config, listener:
   server.maxConnections = MAX_CONNECTIONS
   trackConnections(server)
   server.on('connection', sendTogether)
-  return server
-}
-
-function refuse(message: string, request: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify(errorBody(new ApiError(400, message)))
-  response.writeHead(400, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-    connection: 'close',
+  server.on('checkExpectation', (request, response) => {
+    refuse(new ApiError(417, 'Expect must be 100-continue, if anything.'), request, response)
   })
-  response.end(body)
-  request.resume()
+  return server
+
+  function refuse(error: ApiError, request: IncomingMessage, response: ServerResponse): void {
+    const body = JSON.stringify(errorBody(error))
+    response.writeHead(error.status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'cache-control': 'no-store',
+      'x-request-id': idOf(request),
+      connection: 'close',
+    })
+    response.end(body)
+    request.resume()
+  }
 }

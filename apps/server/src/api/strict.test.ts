@@ -60,6 +60,21 @@ describe('what is no proper HTTP is refused before it counts', () => {
     expect(await usedBy('odd')).toBe(0)
   })
 
+  it('has an id in its answer too, if it is a request at all', async () => {
+    const id = 'x-request-id: mine\r\n'
+    const answer = await send(`GET ${CHECK}?key=odd#x HTTP/1.1\r\nhost: a\r\n${id}\r\n`)
+    expect(answer).toContain(id)
+  })
+
+  it('an expectation that nobody knows is 417', async () => {
+    const answer = await get(`${CHECK}?key=odd`, 'expect: the-unexpected\r\n')
+    expect(statusOf(answer)).toBe(417)
+    expect(bodyOf(answer).error).toBe('expectation_failed')
+    expect(answer).toMatch(/^x-request-id: \S+\r$/m)
+    expect(answer).toContain('cache-control: no-store\r\n')
+    expect(await usedBy('odd')).toBe(0)
+  })
+
   it('headers that are too large are 431', async () => {
     const answer = await get(`${CHECK}?key=odd`, `x: ${'a'.repeat(9000)}\r\n`)
     expect(statusOf(answer)).toBe(431)
