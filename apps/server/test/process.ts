@@ -42,9 +42,13 @@ export async function startProcess(
       .slice(0, -1)
       .map((line) => JSON.parse(line))
   const url = () => /serves on (http:\S+?)"/.exec(out)?.[1]
-  await until('the service to serve', () => {
+  const isServing = () => {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${out}${err}`)
     return url() !== undefined
+  }
+  await until('the service to serve', isServing, 30_000).catch((error) => {
+    child.kill('SIGKILL')
+    throw error
   })
   const stop = async () => {
     child.kill('SIGKILL')

@@ -33,6 +33,9 @@ interface Counted {
   readonly breaker: BreakerState
 }
 
+/** All of it at one moment, as prom-client writes it down. */
+export type Measured = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
 export interface Metrics {
   readonly registry: Registry
   /** The meters of the policies that are in force from now on, by name. One that was in force before counts on. */

@@ -1,5 +1,6 @@
 import type { FileText } from '../config/load.js'
 import type { Figures } from '../live/figures.js'
+import type { Measured } from '../metrics/metrics.js'
 
 /** What the processes of one service tell each other. */
 export type ToWorker =
@@ -8,6 +9,9 @@ export type ToWorker =
   | { readonly tidegate: 'begin'; readonly start: FileText; readonly latest: FileText }
   /** Only one of them says in the log what came of it: they all get the same. */
   | { readonly tidegate: 'reload'; readonly text: FileText; readonly isQuiet: boolean }
+  /** What do you measure? */
+  | { readonly tidegate: 'measure'; readonly id: number }
+  /** What all measure; undefined if not all have said. */
   | { readonly tidegate: 'metrics'; readonly id: number; readonly text: string | undefined }
   /** What have you counted? */
   | { readonly tidegate: 'count'; readonly id: number }
@@ -18,7 +22,9 @@ export type ToPrimary =
   /** What should I begin with? */
   | { readonly tidegate: 'begin' }
   | { readonly tidegate: 'ready'; readonly url: string }
+  /** What do all measure? */
   | { readonly tidegate: 'metrics'; readonly id: number }
+  | { readonly tidegate: 'measured'; readonly id: number; readonly metrics: Measured }
   /** What have all counted? */
   | { readonly tidegate: 'count-all'; readonly id: number }
   | { readonly tidegate: 'counted'; readonly id: number; readonly figures: Figures }

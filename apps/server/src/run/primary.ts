@@ -1,10 +1,10 @@
 import cluster, { type Worker } from 'node:cluster'
-import { AggregatorRegistry } from 'prom-client'
 import { type FileText, readText } from '../config/load.js'
 import { watchEarly } from '../config/watch.js'
 import { createLog } from '../log/log.js'
 import { announce } from './announce.js'
 import { countForAll } from './count-all.js'
+import { measureForAll } from './measure-all.js'
 import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
 import { loadAgain } from './reload.js'
 import { obeySignals } from './signals.js'
@@ -67,7 +67,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   }
 
   const watch = file === undefined ? undefined : watchEarly(file)
-  answerForAll()
+  measureForAll()
   countForAll()
   // What is said to a worker that has only just begun does not arrive.
   cluster.on('message', (worker, message: ToPrimary) => {
@@ -102,19 +102,6 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
     await close()
     throw error
   }
-}
-
-/** Adds up what all of them count, for whichever is asked. */
-function answerForAll(): void {
-  const registry = new AggregatorRegistry()
-  cluster.on('message', (worker, message: ToPrimary) => {
-    if (!isOurs(message) || message.tidegate !== 'metrics') return
-    const { id } = message
-    registry.clusterMetrics().then(
-      (text) => tell(worker, { tidegate: 'metrics', id, text }),
-      () => tell(worker, { tidegate: 'metrics', id, text: undefined }),
-    )
-  })
 }
 
 /** Where a worker serves, once it does. One that cannot has said why itself. */

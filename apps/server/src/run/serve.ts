@@ -29,8 +29,8 @@ export interface Serving {
 export interface ServeOptions {
   readonly config: Config
   readonly log: Logger
-  /** What `/metrics` answers, from what this process alone would. Default: just that. */
-  readonly exposition?: (metrics: Metrics) => () => Promise<string>
+  /** What `/metrics` answers. Default: what this process alone measures. */
+  readonly exposition?: () => Promise<string>
   /** What all processes that serve together have counted. Default: only this one serves. */
   readonly collect?: (own: () => Figures) => Promise<readonly Figures[]>
 }
@@ -66,7 +66,7 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
     live: createLive(() => service, collect),
     instances,
     counter,
-    exposition: exposition?.(metrics) ?? (() => metrics.registry.metrics()),
+    exposition: exposition ?? (() => metrics.registry.metrics()),
     log,
     version: self.version,
     lastReload: undefined,

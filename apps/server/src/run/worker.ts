@@ -1,11 +1,9 @@
-import { AggregatorRegistry } from 'prom-client'
 import { ApiError } from '../api/api-error.js'
 import { startedWith } from '../config/at-start.js'
 import type { Config } from '../config/config.js'
 import type { Loaded } from '../config/load.js'
 import { describeMistakes } from '../config/mistakes.js'
 import { createLog } from '../log/log.js'
-import type { Metrics } from '../metrics/metrics.js'
 import { createCounting } from './count-all.js'
 import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
 import { reload } from './reload.js'
@@ -37,6 +35,7 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
     if (!isOurs(message)) return
     if (message.tidegate === 'stop') stop()
     else if (message.tidegate === 'metrics') asked.get(message.id)?.(message.text)
+    else if (message.tidegate === 'measure') void measure(message.id)
     else if (message.tidegate === 'begin') begin?.(message)
     else if (message.tidegate === 'reload') takeUp(message)
     else if (serving !== undefined) counting.hear(message, serving.service.live.figures)
@@ -56,21 +55,22 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
     reload(service, { text: told.text, load, file, log })
   }
 
+  /** One that does not serve yet has counted nothing. */
+  async function measure(id: number): Promise<void> {
+    const metrics = (await serving?.service.metrics.registry.getMetricsAsJSON()) ?? []
+    tell({ tidegate: 'measured', id, metrics })
+  }
+
   /** The primary asks all of them, this one too, and adds up. */
-  function expositionOfAll({ registry }: Metrics): () => Promise<string> {
-    AggregatorRegistry.setRegistries([registry])
-    // From now on it answers the primary's question.
-    new AggregatorRegistry()
-    return async () => {
-      const id = questions++
-      const text = await new Promise<string | undefined>((resolve) => {
-        asked.set(id, resolve)
-        tell({ tidegate: 'metrics', id })
-      })
-      asked.delete(id)
-      if (text === undefined) throw new ApiError(503, 'Not all workers have said what they count; ask again.')
-      return text
-    }
+  async function exposition(): Promise<string> {
+    const id = questions++
+    const text = await new Promise<string | undefined>((resolve) => {
+      asked.set(id, resolve)
+      tell({ tidegate: 'metrics', id })
+    })
+    asked.delete(id)
+    if (text === undefined) throw new ApiError(503, 'Not all workers have said what they count; ask again.')
+    return text
   }
 
   const { start, latest } = await new Promise<Told<'begin'>>((resolve) => {
@@ -79,7 +79,7 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
   })
   const config = startedWith(rightOf(load(start)), rightOf(load(latest)))
   const log = createLog(config.log.level, Number(process.env.TIDEGATE_WORKER))
-  serving = await serve({ config, log, exposition: expositionOfAll, collect: counting.collect })
+  serving = await serve({ config, log, exposition, collect: counting.collect })
   if (missed !== undefined) takeUp(missed)
   tell({ tidegate: 'ready', url: serving.url })
 }
