@@ -8,7 +8,7 @@ it('asks the store once in a quarter of a second, however many look', async () =
   let nowMs = 0
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
   const store = new MemoryStore()
-  const asked = vi.spyOn(store, 'peek')
+  const asked = vi.spyOn(store, 'check')
   const health = watchHealth(store, 'memory')
   for (const [atMs, times] of [
     [0, 1],

@@ -286,10 +286,10 @@ describe('where there is a token,', () => {
 
   it('a key is reset with it, and not without', async () => {
     const used = async () => {
-      const response = await fetch(`${closed.url}/api/v1/rate-limit/remaining?key=k&policy=fixed_window`)
+      const response = await fetch(`${closed.url}/api/v1/rate-limit/remaining?key=k&policy=sliding_window`)
       return 100 - ((await response.json()) as { remaining: number }).remaining
     }
-    await check('k', 'fixed_window', closed)
+    await check('k', 'sliding_window', closed)
     expect(await used()).toBe(1)
     const { page, close } = await openPage(browser, closed.url, '/#/key?key=k')
     await enter(page, 'right-token')

@@ -51,7 +51,7 @@ describe('the gateway of a service', () => {
     const lines: string[] = []
     const heard = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
     const take = (config: Config) =>
-      reload(serving.service, { text: '', load: () => ({ config }), file: 'file', log: heard })
+      reload(serving.service, { text: '{}', load: () => ({ config }), file: 'file', log: heard })
     take(configured('b'))
     expect([await statusOf('/a'), await statusOf('/b')]).toStrictEqual([404, 200])
     expect(lines.join()).not.toContain('Restart')
