@@ -2,13 +2,17 @@ import type { WhoIs } from './rate-limit.js'
 import type { RequestFacts } from './request.js'
 import { targetOf } from './target.js'
 
-/** What is known of a `Request`; where it came from is not in it, and is asked for. */
-export function fetchFacts(
-  request: Request,
-  whoIs: WhoIs,
-  peer: () => string | undefined,
-  route?: () => string | undefined,
-): RequestFacts {
+/** Where to find what is not in a `Request`. */
+interface FetchSource {
+  /** What came with it. */
+  readonly rest: readonly unknown[]
+  /** Where it came from, if the user says. Default: as `rest` says. */
+  readonly peer: (() => string | null | undefined) | undefined
+  readonly route?: () => string | undefined
+}
+
+export function fetchFacts(request: Request, whoIs: WhoIs, { rest, peer, route }: FetchSource): RequestFacts {
+  const known = peer === undefined ? peerOf(request, rest) : undefined
   return {
     method: request.method,
     get path() {
@@ -18,7 +22,10 @@ export function fetchFacts(
       return targetOf(request.url).query
     },
     get ip() {
-      return whoIs(peer(), this)
+      return whoIs(peer === undefined ? known : (peer() ?? undefined), this)
+    },
+    get isGone() {
+      return isGone(request, rest)
     },
     get route() {
       return route?.()
@@ -31,7 +38,7 @@ export function fetchFacts(
  * The address of the connection, from what runtimes hand over beside a request: Deno an object with
  * `remoteAddr`, Bun its server, Hono on Node the message. Undefined on those that tell nobody.
  */
-export function peerOf(request: Request, rest: readonly unknown[]): string | undefined {
+function peerOf(request: Request, rest: readonly unknown[]): string | undefined {
   for (const beside of rest as readonly (Beside | null | undefined)[]) {
     const address =
       beside?.remoteAddr?.hostname ??
@@ -44,7 +51,7 @@ export function peerOf(request: Request, rest: readonly unknown[]): string | und
 }
 
 /** Whether the client has hung up, as far as anybody knows. */
-export function isGone(request: Request, rest: readonly unknown[]): boolean {
+function isGone(request: Request, rest: readonly unknown[]): boolean {
   const hasHungUp = (beside: Beside | null | undefined) => beside?.incoming?.socket?.destroyed === true
   return request.signal.aborted || (rest as readonly (Beside | null | undefined)[]).some(hasHungUp)
 }

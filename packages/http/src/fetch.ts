@@ -1,5 +1,5 @@
 import type { MaybePromise } from '@tidegate/core'
-import { fetchFacts, isGone, peerOf } from './fetch-facts.js'
+import { fetchFacts } from './fetch-facts.js'
 import { besideOthers, goneResponse, hold, refusalResponse, whenRead, withHeaders } from './fetch-response.js'
 import { defineRateLimit } from './rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
@@ -27,12 +27,8 @@ export function rateLimit(
     name: 'rateLimit()',
     options: ['peer', 'handler'],
     reader: {
-      facts(request, whoIs, rest) {
-        if (peer !== undefined) return fetchFacts(request, whoIs, () => peer(request, ...rest) ?? undefined)
-        const address = peerOf(request, rest)
-        return fetchFacts(request, whoIs, () => address)
-      },
-      isGone,
+      facts: (request, whoIs, rest) =>
+        fetchFacts(request, whoIs, { rest, peer: peer && (() => peer(request, ...rest)) }),
       identity: (request) => request,
     },
   })

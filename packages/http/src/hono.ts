@@ -2,7 +2,7 @@ import type { MaybePromise } from '@tidegate/core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import type { RouterRoute } from 'hono/types'
-import { fetchFacts, isGone, peerOf } from './fetch-facts.js'
+import { fetchFacts } from './fetch-facts.js'
 import { besideOthers, goneResponse, hold, refusalResponse, whenRead, withHeaders } from './fetch-response.js'
 import { defineRateLimit } from './rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
@@ -23,14 +23,12 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
     name: 'rateLimit()',
     options: ['peer', 'handler'],
     reader: {
-      facts(context, whoIs) {
-        const route = () => handlersPath(context)
-        const request = context.req.raw
-        if (peer !== undefined) return fetchFacts(request, whoIs, () => peer(context) ?? undefined, route)
-        const address = peerOf(request, [context.env])
-        return fetchFacts(request, whoIs, () => address, route)
-      },
-      isGone: (context) => isGone(context.req.raw, [context.env]),
+      facts: (context, whoIs) =>
+        fetchFacts(context.req.raw, whoIs, {
+          rest: [context.env],
+          peer: peer && (() => peer(context)),
+          route: () => handlersPath(context),
+        }),
       identity: (context) => context.req.raw,
     },
   })

@@ -16,7 +16,6 @@ export interface NodeSource<Request> {
 export function nodeReader<Request>(source: NodeSource<Request>): Reader<Request> {
   return {
     facts: (request, whoIs) => new NodeFacts(source, request, whoIs),
-    isGone: (request) => source.message(request).socket.destroyed,
     identity: source.message,
   }
 }
@@ -62,6 +61,10 @@ class NodeFacts<Request> implements RequestFacts {
   get ip(): string | undefined {
     this.knownIp ??= this.whoIs(this.peer, this)
     return this.knownIp
+  }
+
+  get isGone(): boolean {
+    return this.message.socket.destroyed
   }
 
   header(name: string): string | undefined {

@@ -27,8 +27,6 @@ import { isPromise, when } from './when.js'
 export interface Reader<Request> {
   /** `rest` is what came with the request. The connection's address is read at once: it is lost if the client hangs up. */
   facts(request: Request, whoIs: WhoIs, rest: readonly unknown[]): RequestFacts
-  /** Whether the client has hung up. Default: it has not. */
-  isGone?(request: Request, rest: readonly unknown[]): boolean
   /** What is the same object for every middleware that sees this request. */
   identity(request: Request): object
 }
@@ -90,29 +88,21 @@ export function defineRateLimit<Request>(
   const isAnyTrusted = proxies.trusted.length > 0
 
   const whoIs: WhoIs = (peer, facts) => {
-    if (peer !== undefined && typeof peer !== 'string') throw invalid('peer', 'the address as text', peer)
+    if (peer !== undefined && typeof peer !== 'string')
+      throw invalid('peer', 'the address as text, and no promise', peer)
     if (!isAnyTrusted) mistakes.forwardedUntrusted(facts)
     return clientIp(proxies, peer, (name) => facts.header(name))
   }
 
-  function count(
-    request: Request,
-    facts: RequestFacts,
-    rest: readonly unknown[],
-  ): MaybePromise<Ruling<Request>> {
+  function count(request: Request, facts: RequestFacts): MaybePromise<Ruling<Request>> {
     const counted = counting.count(request, facts)
     return isPromise(counted)
-      ? counted.then((counted) => rule(request, facts, rest, counted))
-      : rule(request, facts, rest, counted)
+      ? counted.then((counted) => rule(request, facts, counted))
+      : rule(request, facts, counted)
   }
 
-  function rule(
-    request: Request,
-    facts: RequestFacts,
-    rest: readonly unknown[],
-    counted: Counted | undefined,
-  ): Ruling<Request> {
-    if (counted === undefined) return reader.isGone?.(request, rest) ? GONE : UNCOUNTED
+  function rule(request: Request, facts: RequestFacts, counted: Counted | undefined): Ruling<Request> {
+    if (counted === undefined) return facts.isGone === true ? GONE : UNCOUNTED
     const { allowed, limits, delayMs } = counted
     mistakes.counted(reader.identity(request), limits)
     const headers = lowerCaseHeaders(limits, standards)
@@ -188,8 +178,8 @@ export function defineRateLimit<Request>(
     decide(request, rest = NOTHING) {
       mistakes.called()
       const facts = reader.facts(request, whoIs, rest)
-      if (skip === undefined) return count(request, facts, rest)
-      return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, facts, rest)))
+      if (skip === undefined) return count(request, facts)
+      return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, facts)))
     },
   }
 }

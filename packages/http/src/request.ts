@@ -18,6 +18,8 @@ export interface RequestFacts {
   header(name: string): string | undefined
   /** The client's address as one text for all its spellings: see `clientIp`. */
   readonly ip?: string | undefined
+  /** Whether the client has hung up. Default: it has not. */
+  readonly isGone?: boolean
   /** The framework's name for what was asked for, such as `/users/:id`. */
   readonly route?: string | undefined
 }

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Figures } from '../live/figures.js'
-import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
+import { isOurs, type ToPrimary, type ToWorker, tell } from './messages.js'
 
 /** One that has not answered by then is left out: the next look is a second away. */
 const WITHIN_MS = 500
@@ -40,10 +40,6 @@ export function countForAll(): void {
     open.set(id, { missing: new Set(workers.map((worker) => worker!.id)), all, answer })
     for (const worker of workers) tell(worker!, { tidegate: 'count', id })
   }
-}
-
-function tell(worker: Worker, message: ToWorker): void {
-  if (worker.isConnected()) worker.send(message)
 }
 
 /** In a worker: asks the primary, and answers it. */

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
 import type { Measured } from '../metrics/metrics.js'
-import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
+import { isOurs, type ToPrimary, tell } from './messages.js'
 
 /** One that has not answered by then is missed, and what is missed must not look like less. */
 const WITHIN_MS = 5000
@@ -77,8 +77,4 @@ function countersIn(metrics: Measured): [string, { value: number }][] {
         value,
       ]),
     )
-}
-
-function tell(worker: Worker, message: ToWorker): void {
-  if (worker.isConnected()) worker.send(message)
 }

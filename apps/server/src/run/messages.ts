@@ -1,3 +1,4 @@
+import type { Worker } from 'node:cluster'
 import type { FileText } from '../config/load.js'
 import type { Figures } from '../live/figures.js'
 import type { Measured } from '../metrics/metrics.js'
@@ -31,4 +32,9 @@ export type ToPrimary =
 
 export function isOurs(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'tidegate' in message
+}
+
+/** To one that is not there any more, nothing. */
+export function tell(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message)
 }

@@ -5,7 +5,7 @@ import { createLog } from '../log/log.js'
 import { announce } from './announce.js'
 import { countForAll } from './count-all.js'
 import { measureForAll } from './measure-all.js'
-import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
+import { isOurs, type ToPrimary, tell } from './messages.js'
 import { loadAgain } from './reload.js'
 import { obeySignals } from './signals.js'
 import type { RunningServer, StartOptions } from './start-options.js'
@@ -120,8 +120,4 @@ function ending(worker: Worker): Promise<unknown> {
 
 function running(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
-}
-
-function tell(worker: Worker, message: ToWorker): void {
-  if (worker.isConnected()) worker.send(message)
 }
