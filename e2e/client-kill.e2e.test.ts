@@ -1,10 +1,10 @@
 import { fixedWindow, surviveFailures, type TakeRequest } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { fromDecision, startLoad } from './src/load.js'
-import { type RedisServer, startRedis } from './src/redis-server.js'
-import { pause } from './src/until.js'
 
 const CUTS = 50
 

@@ -1,11 +1,11 @@
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { pause } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { fiveLimitsYaml, inTurn } from './src/five-limits.js'
 import { CHECK, createHttpClient } from './src/http-client.js'
 import { askService, startLoad } from './src/load.js'
-import { type RedisServer, startRedis } from './src/redis-server.js'
 import { type ServiceProcess, startService } from './src/service.js'
-import { pause } from './src/until.js'
 import { nowMs } from './src/wall-clock.js'
 
 let redis: RedisServer

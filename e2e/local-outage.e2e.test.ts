@@ -1,11 +1,11 @@
 import { fixedWindow } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { pause } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { type Check, phasesOf, verify } from './src/history.js'
 import { type LimiterProcess, startLimiter } from './src/limiter-process.js'
 import { BACK_WITHIN_MS, endOf, LOST_AGAIN_MS, lostAgainMs } from './src/outage.js'
-import { type RedisServer, startRedis } from './src/redis-server.js'
-import { pause } from './src/until.js'
 import { nowMs } from './src/wall-clock.js'
 
 const PROCESSES = 3

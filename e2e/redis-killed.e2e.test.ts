@@ -1,9 +1,9 @@
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { pause } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, it } from 'vitest'
 import { type BothLoads, startBothLoads } from './src/both-loads.js'
 import { report } from './src/figures.js'
 import { expectAnswers, figuresOf, inWords } from './src/outage.js'
-import { type RedisServer, startRedis } from './src/redis-server.js'
-import { pause } from './src/until.js'
 import { nowMs } from './src/wall-clock.js'
 
 let redis: RedisServer

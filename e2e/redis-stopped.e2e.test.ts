@@ -1,12 +1,12 @@
 import { fixedWindow, surviveFailures } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type BothLoads, startBothLoads } from './src/both-loads.js'
 import { report, whole } from './src/figures.js'
 import { fromDecision, startLoad } from './src/load.js'
 import { expectAnswers, figuresOf, inWords } from './src/outage.js'
-import { type RedisServer, startRedis } from './src/redis-server.js'
-import { pause } from './src/until.js'
 import { nowMs } from './src/wall-clock.js'
 
 const STOPPED_MS = 5000
@@ -23,7 +23,7 @@ beforeEach(async () => {
   loads = await startBothLoads(redis.url)
 })
 afterEach(async () => {
-  redis?.signal('SIGCONT')
+  redis?.process.kill('SIGCONT')
   await loads?.close()
   await redis?.stop()
 })
@@ -46,9 +46,9 @@ it('Redis that hangs and goes on: the same, and it then runs only what was on th
   try {
     await pause(2000)
     const stoppedMs = nowMs()
-    redis.signal('SIGSTOP')
+    redis.process.kill('SIGSTOP')
     await pause(STOPPED_MS)
-    redis.signal('SIGCONT')
+    redis.process.kill('SIGCONT')
     const backMs = nowMs()
     await pause(4000)
     await loads.stop()

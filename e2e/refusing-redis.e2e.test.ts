@@ -1,10 +1,10 @@
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { pause, until } from '@tidegate/fixtures/until'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { report, whole } from './src/figures.js'
 import { createHttpClient } from './src/http-client.js'
 import { askService, startLoad } from './src/load.js'
-import { type RedisServer, startRedis } from './src/redis-server.js'
 import { type ServiceProcess, startService } from './src/service.js'
-import { pause, until } from './src/until.js'
 
 const MODES = ['open', 'closed', 'local'] as const
 const policies = `policies:

@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { pause } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { percentile, report, whole } from './src/figures.js'
 import { createHttpClient } from './src/http-client.js'
 import { askService, startLoad } from './src/load.js'
 import { type ServiceProcess, startService } from './src/service.js'
-import { pause } from './src/until.js'
 
 const CONNECTIONS = 2000
 const TIMES = 3

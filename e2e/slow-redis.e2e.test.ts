@@ -1,12 +1,12 @@
 import { surviveFailures } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { fiveLimits, inTurn, violationsOf } from './src/five-limits.js'
 import { fromDecision, startLoad } from './src/load.js'
 import { type Detour, startProxy, type Trouble } from './src/proxy.js'
-import { type RedisServer, startRedis } from './src/redis-server.js'
-import { pause } from './src/until.js'
 import { nowMs } from './src/wall-clock.js'
 
 const DEADLINE_MS = 50

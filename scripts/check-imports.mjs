@@ -24,8 +24,9 @@ const RULE = {
     only: { '@tidegate/redis': ['compose.ts', 'config/store.ts'] },
   },
   'apps/web': { may: ['@tidegate/core'], node: false },
-  e2e: { may: ['@tidegate/core', '@tidegate/redis'], node: true },
-  bench: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http'], node: true },
+  fixtures: { may: [], node: true },
+  e2e: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/fixtures'], node: true },
+  bench: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http', '@tidegate/fixtures'], node: true },
 }
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)))

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '@tidegate/fixtures/free-port'
 import { BARE, FASTIFY, NGINX, OURS } from './gateway-scenarios.js'
 import { LOAD_CORE, SERVER_CORE } from './one-core.js'
 import { type ServerUnderLoad, startNode, startProgram } from './server-under-load.js'
@@ -56,15 +56,6 @@ async function startNginx(upstreamUrl: string): Promise<ServerUnderLoad> {
       rmSync(folder, { recursive: true })
     },
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 function fileOf(path: string): string {

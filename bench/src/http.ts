@@ -1,10 +1,11 @@
+import { startRedis } from '@tidegate/fixtures/redis-server'
 import type { Benchmark } from './benchmark.js'
 import type { Figures } from './figures.js'
 import { HTTP_SCENARIOS, httpScenarioNamed } from './http-scenarios.js'
 import { judge } from './http-targets.js'
 import { LOAD_CORE, redisOnCore } from './one-core.js'
 import { inOwnProcess } from './own-process.js'
-import { redisVersion, startRedis } from './redis-server.js'
+import { redisVersion } from './redis-version.js'
 import { digits } from './table.js'
 import { versionsOf } from './versions.js'
 

@@ -1,8 +1,8 @@
+import { startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKeys } from './keys.js'
 import { startCluster } from './redis-cluster.js'
 import { makeRedisContender, OURS, PEERS, type RedisSubject } from './redis-contenders.js'
-import { type RunningRedis, startRedis } from './redis-server.js'
 import { setUp } from './redis-set-up.js'
 
 const CONTENDERS = [
@@ -17,7 +17,7 @@ describe.each([
   ['one server', startRedis],
   ['a cluster', startCluster],
 ])('on %s', (_, start) => {
-  let servers: RunningRedis
+  let servers: { url: string; stop(): Promise<void> }
   beforeAll(async () => {
     servers = await start()
   })

@@ -1,11 +1,12 @@
+import { startRedis } from '@tidegate/fixtures/redis-server'
 import type { Benchmark } from './benchmark.js'
 import type { Figures } from './figures.js'
 import { inOwnProcess } from './own-process.js'
 import { startCluster } from './redis-cluster.js'
 import { columns } from './redis-report.js'
 import { REDIS_SCENARIOS, redisScenarioNamed } from './redis-scenarios.js'
-import { redisVersion, startRedis } from './redis-server.js'
 import { judge } from './redis-targets.js'
+import { redisVersion } from './redis-version.js'
 import { versionsOf } from './versions.js'
 
 const CHILD = new URL('./redis-child.js', import.meta.url)

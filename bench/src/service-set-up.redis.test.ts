@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { startRedis } from '@tidegate/fixtures/redis-server'
 import { afterEach, expect, it } from 'vitest'
-import { startRedis } from './redis-server.js'
 import { startBare, startTidegate } from './service-server.js'
 import { answerOf, assertAlike, assertCounts, countedBy } from './service-set-up.js'
 

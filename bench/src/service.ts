@@ -1,9 +1,10 @@
+import { startRedis } from '@tidegate/fixtures/redis-server'
 import type { Benchmark } from './benchmark.js'
 import type { Figures } from './figures.js'
 import { loadByTurns } from './load-by-turns.js'
 import { LOAD_CORE, redisOnCore } from './one-core.js'
 import { inOwnProcess } from './own-process.js'
-import { redisVersion, startRedis } from './redis-server.js'
+import { redisVersion } from './redis-version.js'
 import type { ServerUnderLoad } from './server-under-load.js'
 import { columns } from './service-report.js'
 import {

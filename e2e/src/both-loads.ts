@@ -1,10 +1,10 @@
 import { type FailureEvent, surviveFailures } from '@tidegate/core'
+import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
 import { fiveLimits, fiveLimitsYaml, inTurn } from './five-limits.js'
 import { createHttpClient } from './http-client.js'
 import { askService, fromDecision, type Load, type Made, startLoad } from './load.js'
 import { startService } from './service.js'
-import { pause } from './until.js'
 import { nowMs } from './wall-clock.js'
 
 /** The library in this process and a service in another, both on one Redis, both under load on five limits. */

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
-import { pause } from './until.js'
+import { pause } from '@tidegate/fixtures/until'
 
 /** What happens to what Redis answers: it comes, it comes later, pieces of it get lost, or nothing comes at all. */
 export type Trouble = { readonly delayMs: number } | 'pieces are lost' | 'all is lost' | 'none'

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from './until.js'
+import { until } from '@tidegate/fixtures/until'
 
 const COMMAND = createRequire(import.meta.url).resolve('tidegate/bin/tidegate.mjs')
 

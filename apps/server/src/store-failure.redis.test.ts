@@ -1,6 +1,8 @@
+import { freePort } from '@tidegate/fixtures/free-port'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expositionAt, valueIn } from '../test/metrics.js'
-import { freePort, type RedisServer, startRedis, until } from '../test/redis-server.js'
 import { BATCH, CHECK, REMAINING, RESET, startService, type TestService } from '../test/service.js'
 
 const policies = `
@@ -162,7 +164,7 @@ describe('a store that is lost', () => {
     expect(lines()).toStrictEqual([
       'error: The store does not answer; policies answer as their onStoreFailure says',
     ])
-    redis = await startRedis(redis.port)
+    redis = await startRedis([], { port: redis.port })
     await until('the store to be back', async () => (await service.get('/healthz')).body.status === 'UP')
     await until('the log to say so', () => lines().length > 1)
     expect(lines().slice(1)).toStrictEqual(['info: The store answers again'])

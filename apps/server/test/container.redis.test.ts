@@ -2,11 +2,11 @@ import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { freePort } from '@tidegate/fixtures/free-port'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { makeTree, readImage, type Tree } from './container.js'
 import { type RunningProgram, root, startProgram } from './program.js'
-import { freePort } from './redis-server.js'
 import { ask, CHECK, RESET } from './service.js'
 
 // Images cannot be built where tests run. What they run can be: the same commands, as somebody who owns nothing, in

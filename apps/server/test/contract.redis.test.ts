@@ -1,6 +1,6 @@
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeContract } from './contract.js'
-import { type RedisServer, startRedis } from './redis-server.js'
 import { CHECK, redisStore, startService } from './service.js'
 
 let redis: RedisServer

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from './process.js'
 import { type RunningProgram, root, startProgram } from './program.js'
-import { type RedisServer, startRedis } from './redis-server.js'
 import { redisStore } from './service.js'
 
 const example = (path: string) => join(root, 'examples', path)

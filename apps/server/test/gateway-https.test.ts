@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeCertificate } from '@tidegate/fixtures/certificate'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { makeCertificate } from './certificate.js'
 import { type ServerProcess, startProcess } from './process.js'
 
 // An upstream that speaks TLS. Which certificates are believed is Node's business, so it takes a process of its own.

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type RedisServer, startRedis } from './redis-server.js'
 import { redisStore, startService, type TestService } from './service.js'
 
 // The whole of it: a file, a service with its gateway, and a real upstream behind.

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { until } from './redis-server.js'
+import { until } from '@tidegate/fixtures/until'
 
 const COMMAND = fileURLToPath(new URL('../bin/tidegate.mjs', import.meta.url))
 
@@ -46,7 +46,7 @@ export async function startProcess(
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${out}${err}`)
     return url() !== undefined
   }
-  await until('the service to serve', isServing, 30_000).catch((error) => {
+  await until('the service to serve', isServing, { timeoutMs: 30_000 }).catch((error) => {
     child.kill('SIGKILL')
     throw error
   })

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AxeBuilder } from '@axe-core/playwright'
+import { launchBrowser } from '@tidegate/fixtures/browser'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from '../../server/test/process.js'
 import { CONTENT_SECURITY_POLICY, serveSite } from '../scripts/static-server.mjs'
 import { formatDuration } from '../src/format.js'
 import { WORDS } from '../src/words/words.js'
-import { faultsIn, launchBrowser, openPage } from './browser.js'
+import { faultsIn, openPage } from './browser.js'
 import { eventAt, startFastService, told } from './fast-service.js'
 
 const FILE = `

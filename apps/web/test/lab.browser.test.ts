@@ -1,11 +1,12 @@
 import { gzipSync } from 'node:zlib'
 import { AxeBuilder } from '@axe-core/playwright'
+import { launchBrowser } from '@tidegate/fixtures/browser'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CONTENT_SECURITY_POLICY, serveSite } from '../scripts/static-server.mjs'
 import { STORIES, STORY_IDS } from '../src/lab/stories.js'
 import { WORDS } from '../src/words/words.js'
-import { launchBrowser, openPage } from './browser.js'
+import { openPage } from './browser.js'
 
 let browser: Browser
 let site: Awaited<ReturnType<typeof serveSite>>

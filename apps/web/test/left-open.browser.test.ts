@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { launchBrowser } from '@tidegate/fixtures/browser'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ServerProcess, startProcess } from '../../server/test/process.js'
-import { faultsIn, launchBrowser, openPage } from './browser.js'
+import { faultsIn, openPage } from './browser.js'
 import { eventAt, startFastService, told } from './fast-service.js'
 
 /* What Live costs the browser: memory over an hour, and time while much happens. */

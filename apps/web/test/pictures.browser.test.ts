@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { launchBrowser } from '@tidegate/fixtures/browser'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from '../../server/test/process.js'
 import { WORDS } from '../src/words/words.js'
-import { launchBrowser, openPage } from './browser.js'
+import { openPage } from './browser.js'
 
 /*
  * The pictures of the README and the docs: of a real service under a little traffic. `npm run docs:pictures` writes them;

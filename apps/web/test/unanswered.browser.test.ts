@@ -1,9 +1,10 @@
+import { launchBrowser } from '@tidegate/fixtures/browser'
+import { freePort } from '@tidegate/fixtures/free-port'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from '../../server/test/process.js'
-import { freePort } from '../../server/test/redis-server.js'
 import { WORDS } from '../src/words/words.js'
-import { launchBrowser, openPage } from './browser.js'
+import { openPage } from './browser.js'
 
 /* What the page says while nobody answers, and that it goes on when somebody does again. */
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { chromium } from 'playwright-core'
+import { launchBrowser } from '@tidegate/fixtures/browser'
 import { expect, it } from 'vitest'
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url))
@@ -33,18 +33,7 @@ it('the built package runs in a browser, where none of Node is', async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-    ],
-  })
+  const browser = await launchBrowser()
   try {
     const page = await browser.newPage()
     const failures: string[] = []

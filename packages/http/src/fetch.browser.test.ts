@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { chromium } from 'playwright-core'
+import { launchBrowser } from '@tidegate/fixtures/browser'
 import { expect, it } from 'vitest'
 import { listen } from '../test/listen.js'
 
@@ -45,10 +45,7 @@ it('what is not for Node runs in a browser, as on every runtime without Node', a
     if (source === undefined) return response.writeHead(404).end()
     return response.setHeader('content-type', 'text/javascript').end(source)
   })
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'],
-  })
+  const browser = await launchBrowser()
   try {
     const page = await browser.newPage()
     const said: string[] = []

@@ -1,9 +1,10 @@
 import { fixedWindow, slidingWindowLog, type TakeRequest } from '@tidegate/core'
+import { until } from '@tidegate/fixtures/until'
 import { Cluster } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { cutUnderLoad } from '../test/cut-under-load.js'
+import { clientOf, isPrimary } from '../test/redis-clients.js'
 import { keyOn, type RedisCluster, startCluster } from '../test/redis-cluster.js'
-import { clientOf, isPrimary, until } from '../test/redis-server.js'
 import { DEFAULT_PREFIX, redisKey } from './keys.js'
 import { RedisStore } from './redis-store.js'
 

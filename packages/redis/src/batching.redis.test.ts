@@ -1,6 +1,6 @@
 import { fixedWindow } from '@tidegate/core'
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { until } from '../test/redis-server.js'
 import { type SlowAnswers, slowAnswers } from '../test/slow-answers.js'
 import { useRedis } from '../test/use-redis.js'
 import { RedisStore } from './redis-store.js'

@@ -9,8 +9,8 @@ import {
   tokenBucket,
 } from '@tidegate/core'
 import { ReferenceStore, randomFrom, randomTrace, runTrace } from '@tidegate/core/testing'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type RedisServer, startRedis } from '../test/redis-server.js'
 import { timedStore } from '../test/timed-store.js'
 
 // The TypeScript functions and the Lua functions, side by side on random traces with everything in them:

@@ -1,7 +1,7 @@
 import { ALGORITHM_NAMES, type AlgorithmName } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LoadAnswer, type LoadProcess, type PolicyOptions, startProcesses } from '../test/processes.js'
-import { type RedisServer, startRedis } from '../test/redis-server.js'
 import type { RedisStoreOptions } from './redis-store.js'
 
 // Separate processes with the built package at one key. The error that is allowed is none.

@@ -1,7 +1,7 @@
 import { fixedWindow, ManualClock, type Policy } from '@tidegate/core'
+import { until } from '@tidegate/fixtures/until'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { EACH, LIMIT, policies } from '../test/each-algorithm.js'
-import { until } from '../test/redis-server.js'
 import { timedStore } from '../test/timed-store.js'
 import { nameOf, useRedis } from '../test/use-redis.js'
 import { DEFAULT_PREFIX } from './keys.js'
@@ -89,7 +89,7 @@ describe('after a load over all algorithms', () => {
     await load(policies({ window: '300ms', rate: '10/1s' }))
     expect(await on.redis.dbsize()).toBeGreaterThan(0)
     // A key that is expired is counted until Redis has thrown it out, which it does ten times a second.
-    await until('the last key to go', async () => (await on.redis.dbsize()) === 0, 10_000)
+    await until('the last key to go', async () => (await on.redis.dbsize()) === 0, { timeoutMs: 10_000 })
   })
 
   /** Checks, takes, peeks, refunds and resets over 200 keys. */

@@ -1,10 +1,12 @@
 import { fixedWindow, type Policy, type Store, surviveFailures } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import calculateSlot from 'cluster-key-slot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cutUnderLoad } from '../test/cut-under-load.js'
+import { clientOf, isPrimary } from '../test/redis-clients.js'
 import { keyOn, type RedisCluster, startCluster } from '../test/redis-cluster.js'
 import { type RedisSentinels, startSentinels } from '../test/redis-sentinel.js'
-import { clientOf, isPrimary, type RedisServer, startRedis, until } from '../test/redis-server.js'
 import { DEFAULT_PREFIX, redisKey } from './keys.js'
 import { RedisStore } from './redis-store.js'
 
@@ -91,7 +93,9 @@ async function loseUnderLoad(options: {
       (await Promise.all(replicas.map((replica) => isPrimary(replica)))).some(Boolean),
     )
     const promotedAt = performance.now()
-    await until('an answer after the promotion', async () => load.lastAnswerAt > promotedAt, 5000)
+    await until('an answer after the promotion', () => load.lastAnswerAt > promotedAt, {
+      timeoutMs: 5000,
+    })
     const answeredAt = load.lastAnswerAt
     await until('the limit to be used up', async () => load.refused > 0)
     await load.stop()

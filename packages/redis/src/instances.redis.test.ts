@@ -1,8 +1,9 @@
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { clientOf } from '../test/redis-clients.js'
 import { type RedisCluster, startCluster } from '../test/redis-cluster.js'
 import { type RedisSentinels, startSentinels } from '../test/redis-sentinel.js'
-import { clientOf, type RedisServer, startRedis } from '../test/redis-server.js'
 import { instancesOf } from './instances.js'
 import { RedisStore } from './redis-store.js'
 

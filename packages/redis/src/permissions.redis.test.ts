@@ -1,7 +1,7 @@
 import { type Decision, fixedWindow, slidingWindowLog, type TakeRequest } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type RedisServer, startRedis } from '../test/redis-server.js'
 import { RedisStore } from './redis-store.js'
 
 let server: RedisServer

@@ -1,8 +1,10 @@
 import { fixedWindow, type Policy, type TakeRequest } from '@tidegate/core'
+import type { RedisServer } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, describe, expect, it } from 'vitest'
+import { clientOf, isPrimary } from '../test/redis-clients.js'
 import { keyOn, startCluster } from '../test/redis-cluster.js'
 import { startSentinels } from '../test/redis-sentinel.js'
-import { clientOf, isPrimary, type RedisServer, until } from '../test/redis-server.js'
 import { RedisStore } from './redis-store.js'
 
 // What a promotion forgets, apart from everything else that a failover does: nothing is in flight when the

@@ -1,6 +1,6 @@
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll } from 'vitest'
 import { conforms } from '../test/conformance.js'
-import { type RedisServer, startRedis } from '../test/redis-server.js'
 import { RedisStore } from './redis-store.js'
 
 let server: RedisServer

@@ -1,7 +1,9 @@
 import { fixedWindow, type Policy, slidingWindowLog, surviveFailures, tokenBucket } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { clientOf, type RedisServer, startRedis, until } from '../test/redis-server.js'
+import { clientOf } from '../test/redis-clients.js'
 import { RedisStore } from './redis-store.js'
 
 // Refusals from memory, on a real server and on real time. What they promise is in core's tests; here it is that

@@ -1,7 +1,7 @@
 import type { Decision } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LoadProcess, type PolicyOptions, startProcesses } from '../test/processes.js'
-import { type RedisServer, startRedis } from '../test/redis-server.js'
 
 // A rollout: one process has the old numbers of a policy, the other the new ones, and both count at one key at
 // the same time. The design says what becomes of the state; what it never does is admit more than the larger of

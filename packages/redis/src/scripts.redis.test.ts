@@ -1,9 +1,10 @@
 import { fixedWindow, type Policy, slidingWindowLog, tokenBucket } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import type { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { conforms } from '../test/conformance.js'
+import { clientOf } from '../test/redis-clients.js'
 import { type RedisCluster, startCluster } from '../test/redis-cluster.js'
-import { clientOf, type RedisServer, startRedis } from '../test/redis-server.js'
 import { DEFAULT_PREFIX } from './keys.js'
 import { RedisStore } from './redis-store.js'
 
@@ -67,7 +68,7 @@ describe('scripts that are lost', () => {
     try {
       await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 })
       await first.stop()
-      second = await startRedis([], first.port)
+      second = await startRedis([], { port: first.port })
       let decision: unknown
       // While it is away checks fail; once it is back they work by themselves.
       for (let attempt = 0; attempt < 200 && decision === undefined; attempt++) {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { conforms } from '../test/conformance.js'
 import { type RedisCluster, startCluster } from '../test/redis-cluster.js'
 import { type RedisSentinels, startSentinels } from '../test/redis-sentinel.js'
-import { type RedisServer, startRedis } from '../test/redis-server.js'
 import { RedisStore } from './redis-store.js'
 
 // The whole conformance suite on everything that Redis can be and through every client it can be reached

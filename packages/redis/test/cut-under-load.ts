@@ -1,7 +1,9 @@
 import { fixedWindow, type Policy } from '@tidegate/core'
+import type { RedisServer } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import { expect } from 'vitest'
 import { RedisStore } from '../src/redis-store.js'
-import { clientOf, type RedisServer, until } from './redis-server.js'
+import { clientOf } from './redis-clients.js'
 
 /**
  * Cuts every connection of the server in the middle of a hundred checks, thirty times, and compares. Each check has a

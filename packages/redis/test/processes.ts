@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Decision, definePolicy } from '@tidegate/core'
 import type { RedisStoreOptions } from '../src/redis-store.js'
-import { startAll } from './redis-server.js'
+import { startAll } from './start-all.js'
 
 /** What a policy is made of in another process. */
 export type PolicyOptions = Parameters<typeof definePolicy>[0]

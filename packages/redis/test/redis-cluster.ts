@@ -1,8 +1,11 @@
 import type { Policy } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import calculateSlot from 'cluster-key-slot'
 import type { Redis } from 'ioredis'
 import { DEFAULT_PREFIX, redisKey } from '../src/keys.js'
-import { clientOf, type RedisServer, startAll, startRedis, until } from './redis-server.js'
+import { clientOf } from './redis-clients.js'
+import { startAll } from './start-all.js'
 
 /** A cluster of the test's own: three primaries and three replicas. */
 export interface RedisCluster {

@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { clientOf, type RedisServer, startAll, startRedis, startServer, until } from './redis-server.js'
+import { type RedisServer, startRedis, startServer } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
+import { clientOf } from './redis-clients.js'
+import { startAll } from './start-all.js'
 
 /** A primary with two replicas, and three sentinels who watch them, of the test's own. */
 export interface RedisSentinels {

@@ -1,9 +1,10 @@
 import type { Decision, Policy } from '@tidegate/core'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll } from 'vitest'
 import { DEFAULT_PREFIX, redisKey } from '../src/keys.js'
 import { RedisStore } from '../src/redis-store.js'
-import { clientOf, type RedisServer, startRedis } from './redis-server.js'
+import { clientOf } from './redis-clients.js'
 
 /** What the tests of a file have in common, from the first of them on. */
 export interface UsedRedis {

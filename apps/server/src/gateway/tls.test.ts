@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2'
 import { request as httpsRequest } from 'node:https'
 import { connect as connectTls } from 'node:tls'
+import { makeCertificate } from '@tidegate/fixtures/certificate'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { makeCertificate } from '../../test/certificate.js'
 import {
   countsIn,
   gatewayTo,

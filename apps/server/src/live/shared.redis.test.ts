@@ -1,6 +1,7 @@
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLive } from '../../test/live-events.js'
-import { type RedisServer, startRedis, until } from '../../test/redis-server.js'
 import { CHECK, startService, type TestService } from '../../test/service.js'
 
 describe('two services on one Redis', () => {
@@ -28,7 +29,7 @@ describe('two services on one Redis', () => {
 
   it('see each other in what happens', async () => {
     const both = [idOf(a), idOf(b)].toSorted()
-    await until('both to be listed', () => listed(a).length === 2 && listed(b).length === 2, 20_000)
+    await until('both to be listed', () => listed(a).length === 2 && listed(b).length === 2)
     expect(listed(a)).toStrictEqual(both)
     const stream = await openLive(b.url)
     const event = await stream.next()
@@ -72,7 +73,7 @@ describe('two services on one Redis', () => {
 
   it('lose sight of one that goes', async () => {
     await b.close()
-    await until('it to be gone', () => listed(a).length === 1, 20_000)
+    await until('it to be gone', () => listed(a).length === 1)
     expect(listed(a)).toStrictEqual([idOf(a)])
   })
 
@@ -88,7 +89,7 @@ describe('two services on one Redis', () => {
         event = await stream.next()
         return event?.state === 'store-down' && event.instances.length === 0 && event.degraded.totals.open > 0
       },
-      30_000,
+      { timeoutMs: 30_000 },
     )
     expect(event).toMatchObject({
       message: 'The store does not answer: each policy answers as its onStoreFailure says.',

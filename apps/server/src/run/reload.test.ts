@@ -1,7 +1,7 @@
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { expositionAt, valueIn } from '../../test/metrics.js'
 import { configFile, type ServerProcess, startProcess } from '../../test/process.js'
-import { until } from '../../test/redis-server.js'
 import { ask, CHECK } from '../../test/service.js'
 import type { Config } from '../config/config.js'
 import { type FileText, loadConfig, readText } from '../config/load.js'

@@ -1,9 +1,10 @@
 import { Agent, get } from 'node:http'
+import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLive } from '../../test/live-events.js'
 import { expositionAt, seriesIn, valueIn } from '../../test/metrics.js'
 import { childrenOf, configFile, runCommand, type ServerProcess, startProcess } from '../../test/process.js'
-import { type RedisServer, startRedis, until } from '../../test/redis-server.js'
 import { redisStore } from '../../test/service.js'
 
 describe('several workers on one Redis', () => {
@@ -81,14 +82,10 @@ describe('several workers on one Redis', () => {
       const keys = event.busiest.filter(({ key }) => key.startsWith('live-'))
       expect(keys.length).toBeGreaterThan(0)
       const pids = childrenOf(server.process).toSorted()
-      await until(
-        'both to be listed',
-        async () => {
-          const { instances } = (await stream.next())!
-          return JSON.stringify(instances.map(({ pid }) => pid).toSorted()) === JSON.stringify(pids)
-        },
-        20_000,
-      )
+      await until('both to be listed', async () => {
+        const { instances } = (await stream.next())!
+        return JSON.stringify(instances.map(({ pid }) => pid).toSorted()) === JSON.stringify(pids)
+      })
     } finally {
       await stream.close()
     }
@@ -118,7 +115,7 @@ describe('several workers on one Redis', () => {
       return event?.processes === 2
     }
     // Each time they wait longer.
-    await until('another worker', isReplaced, 20_000)
+    await until('another worker', isReplaced)
   }
 
   it('replace one that dies, and go on counting from where it was', async () => {
