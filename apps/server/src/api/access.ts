@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { contains, parseAddress, parseCidr } from '@tidegate/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../config/callers.js'
+import type { InForce } from '../in-force.js'
 import type { Service } from '../service.js'
 import { digest } from '../tokens.js'
 import { ApiError } from './api-error.js'
@@ -11,6 +12,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; null if nobody has to say, or an administrator does. */
     caller: Caller | null
+    /** What was in force when it came. Its body may come much later, and means what it meant then. */
+    inForce: InForce
   }
 }
 

@@ -50,7 +50,10 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     }
   })
   app.decorateRequest('caller', null)
+  // The hook below is the first of all.
+  app.decorateRequest('inForce', null as never)
   app.addHook('onRequest', (request, reply, done) => {
+    request.inForce = service.inForce
     reply.header('x-request-id', request.id)
     reply.header('cache-control', 'no-store')
     done()

@@ -22,11 +22,11 @@ export interface Asked {
 }
 
 /**
- * What a question means under this configuration. What can never be right throws before anything is counted. `at` is
- * where the question stands, such as `checks[3].`.
+ * What a question means under the configuration that was in force when it came. What can never be right throws before
+ * anything is counted. `at` is where the question stands, such as `checks[3].`.
  */
-export function understand(inForce: InForce, question: Question, request: FastifyRequest, at = ''): Asked {
-  const { caller } = request
+export function understand(question: Question, request: FastifyRequest, at = ''): Asked {
+  const { caller, inForce } = request
   const by = policyOf(inForce, question, caller, at)
   const key = keyOf(inForce, question.key, request, at)
   if (caller !== null) assertOwn(caller, key, by, at)

@@ -66,7 +66,7 @@ export function batchRoutes(app: FastifyInstance, service: Service): void {
   app.post('/api/v1/rate-limit/check/batch', options, (request, reply) => {
     const { checks, atomic = false } = (request.body ?? {}) as { checks: Question[]; atomic?: boolean }
     // All of them are understood before the first is counted.
-    const asked = checks.map((check, i) => understand(service.inForce, check, request, `checks[${i}].`))
+    const asked = checks.map((check, i) => understand(check, request, `checks[${i}].`))
     service.metrics.countBatch(asked.length)
     if (atomic) together(service, asked, request, reply)
     else eachByItself(service, asked, reply)

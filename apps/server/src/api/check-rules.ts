@@ -69,7 +69,7 @@ export function checkRules(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const { inForce } = service
+  const { inForce } = request
   const { rules } = inForce.config
   const facts = factsOf(inForce, described)
   const limits = limitsFor(rules, facts)

@@ -73,7 +73,7 @@ export function checkRoutes(app: FastifyInstance, service: Service): void {
 }
 
 function check(service: Service, question: Question, request: FastifyRequest, reply: FastifyReply): void {
-  const asked = understand(service.inForce, question, request)
+  const asked = understand(question, request)
   const start = performance.now()
   whenAnswered(
     service.store.check(asked.take),

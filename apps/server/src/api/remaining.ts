@@ -19,7 +19,7 @@ export function remainingRoutes(app: FastifyInstance, service: Service): void {
   const onRequest = callersOnly(service)
   app.get('/api/v1/rate-limit/remaining', { onRequest, schema }, (request, reply) => {
     assertNoBody(request)
-    const asked = understand(service.inForce, request.query as Question, request)
+    const asked = understand(request.query as Question, request)
     whenAnswered(service.store.peek(asked.take), reply, (decision) => {
       showLimits([{ decision, policy: asked.by.policy }], reply)
       const message = decision.allowed ? 'Request would be allowed' : 'Request would be refused'

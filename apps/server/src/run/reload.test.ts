@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { until } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { expositionAt, valueIn } from '../../test/metrics.js'
@@ -111,6 +113,22 @@ describe('a file that changes', () => {
     file.write(policy(40))
     await until('the last limit', async () => (await check()).limit === 40)
     expect(await needRestart()).toStrictEqual([])
+  })
+
+  it('is not for a request that has begun: it sees the one before, and never a mixture', async () => {
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    const body = JSON.stringify({ policy: 'mine', key: 'k' })
+    const head = `POST ${CHECK} HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\n`
+    socket.write(`${head}content-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`)
+    const [goAhead] = await once(socket, 'data')
+    expect(String(goAhead)).toContain('100 Continue')
+    file.write(`${policy(20)}callers: [{ name: shop, token: shop-token, keyPrefix: "shop:" }]\n`)
+    await until('callers', async () => (await ask(`${server.url}${CHECK}?policy=mine&key=k`)).status === 401)
+    socket.write(body)
+    const [answer] = await once(socket, 'data')
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 .*"limit":10,/s)
+    socket.destroy()
   })
 
   it('takes the series of a policy that is gone with it', async () => {
