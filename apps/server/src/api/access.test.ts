@@ -168,6 +168,7 @@ callers:
   - { name: any, token: any-token }
   - { name: shop, token: shop-token, keyPrefix: 'shop:', policies: [per-user] }
   - { name: prefix, token: prefix-token, keyPrefix: 'shop:' }
+  - { name: other, token: other-token, keyPrefix: 'other:' }
 `)
   })
   afterAll(() => service?.close())
@@ -239,6 +240,17 @@ callers:
     const request = { method: 'GET', path: '/', headers: { 'x-user-id': '7' } }
     const own = await service.post(CHECK, { request }, { headers: bearer('shop-token') })
     expect(own.body).toMatchObject({ allowed: true, matched: ['each user'] })
+  })
+
+  it.each([
+    ['too long for a key', 'x'.repeat(300)],
+    ['of characters that no key has', 'a\tb'],
+  ])('checks the rules within its own also for a user %s, of whom a hash is counted', async (_title, id) => {
+    const body = { request: { method: 'GET', path: '/', headers: { 'x-user-id': id } } }
+    const own = await service.post(CHECK, body, { headers: bearer('shop-token') })
+    expect(own.body).toMatchObject({ allowed: true, results: [{ key: expect.stringMatching(/^sha256:/) }] })
+    const other = await service.post(CHECK, body, { headers: bearer('other-token') })
+    expect(other).toMatchObject({ status: 403, body: { field: 'key' } })
   })
 
   it('is no administrator', async () => {
