@@ -58,6 +58,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     routing: putInForce(options.routing, meters, upstreams, checks),
     idOf: requestIds() as (message: IncomingMessage) => string,
     bodyIdleMs: options.bodyIdleMs ?? BODY_IDLE_MS,
+    maxHeaderBytes: limits.maxHeaderBytes,
     accessLog: accessLog && createAccessLog(accessLog.form, accessLog.write),
     onError: (error) => log.error({ err: error }, 'A request at the gateway failed'),
     isStopping: false,

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { canonicalPath } from '@tidegate/http'
+import { HEADERS_TOO_LARGE } from '../http/bad-http.js'
 import { atEndOfTurn } from '../http/end-of-turn.js'
 import { problemOf } from '../http/strict.js'
 import { forward } from './forward.js'
-import { isHttp2, problemOfHttp2 } from './http2.js'
+import { headerBytesOf, isHttp2, problemOfHttp2 } from './http2.js'
 import type { RouteInForce } from './in-force.js'
 import { type Handling, Life } from './life.js'
 import { bodyOf, hasBody, tooLarge } from './request-body.js'
@@ -53,7 +54,10 @@ function waitForTurn(socket: Socket, response: ServerResponse, goOn: () => void)
 }
 
 function begin(life: Life): void {
-  const { message, response, routing } = life
+  const { message, response, routing, handling } = life
+  if (isHttp2(message) && headerBytesOf(message) > handling.maxHeaderBytes) {
+    return void life.refuse(431, HEADERS_TOO_LARGE)
+  }
   const problem = isHttp2(message) ? problemOfHttp2(message) : problemOf(message)
   if (problem !== undefined) {
     response.shouldKeepAlive = false

@@ -13,6 +13,11 @@ export function endedByHeaders(message: IncomingMessage): boolean {
   return stream?.endAfterHeaders === true
 }
 
+/** How large the headers of a request are, with what HTTP/1.1 has in its first line; as Node counts them there. */
+export function headerBytesOf({ rawHeaders }: IncomingMessage): number {
+  return rawHeaders.reduce((bytes, text) => bytes + text.length, 0)
+}
+
 /** What Node lets through of HTTP/2, and we do not. After it `host` is what it is elsewhere. */
 export function problemOfHttp2({ headers, url = '' }: IncomingMessage): string | undefined {
   const authority = headers[':authority']

@@ -15,6 +15,8 @@ export interface Handling {
   routing: RoutingInForce
   readonly idOf: (message: IncomingMessage) => string
   readonly bodyIdleMs: number
+  /** Of HTTP/2, where Node does not see to it. */
+  readonly maxHeaderBytes: number
   readonly accessLog: AccessLog | undefined
   /** What failed though nothing should have. */
   readonly onError: (error: unknown) => void

@@ -87,7 +87,10 @@ function createHttp2Server({ key, cert }: Tls, limits: Config['limits'], http1: 
     cert,
     allowHTTP1: true,
     Http1IncomingMessage: Message,
-    settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: limits.maxHeaderBytes },
+    // What is too large is answered by handle.ts. Node would reset it without a word, counting 32 bytes more for each
+    // header; and not the first on a connection, before the client has agreed to the settings.
+    maxHeaderListPairs: limits.maxHeaderBytes,
+    settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 33 * limits.maxHeaderBytes },
   })
   trackSessions(server, Math.max(1000, limits.keepAliveTimeoutMs))
   // As options it takes none of them. It has what we use of the other, if not its type.

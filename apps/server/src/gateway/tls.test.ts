@@ -205,6 +205,20 @@ describe('by HTTP/2', () => {
     await until(() => upstream.closed() === 1, 'the upstream is told')
   })
 
+  it('headers are as large as the limits say and no larger, however many they are', async () => {
+    upstream = await upstreamOf((request, response) => response.end(String(request.headers['x-199'])))
+    const limits = { ...LIMITS, maxHeaderBytes: 2048 }
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, { ...withHttp2(), limits })
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`x-${i}`, 'y']))
+    expect((await ask(many)).body.toString()).toBe('y')
+    expect((await ask({ 'x-large': 'a'.repeat(1500) })).headers[':status']).toBe(200)
+    for (const large of [{ 'x-large': 'a'.repeat(2048) }, { ':path': `/${'a'.repeat(2048)}` }]) {
+      const { headers, body } = await ask(large)
+      expect(headers[':status']).toBe(431)
+      expect(JSON.parse(body.toString()).error).toBe('request_header_fields_too_large')
+    }
+  })
+
   it('when it stops, what is in flight is finished, and connections close', async () => {
     upstream = await upstreamOf((_request, response) => void setTimeout(() => response.end('late'), 300))
     gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())

@@ -2,6 +2,8 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ApiError, errorBody } from '../api/api-error.js'
 
+export const HEADERS_TOO_LARGE = 'The request line and headers are too large.'
+
 /** Answers what is no HTTP, too large or too slow, before it ever was a request. */
 export function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
@@ -33,6 +35,6 @@ export function lastAnswer(status: number, message: string): string {
 }
 
 const BAD_HTTP: Readonly<Record<string, readonly [number, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'The request line and headers are too large.'],
+  HPE_HEADER_OVERFLOW: [431, HEADERS_TOO_LARGE],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
 }
