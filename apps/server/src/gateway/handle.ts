@@ -11,7 +11,7 @@ import { type Handling, Life } from './life.js'
 import { bodyOf, hasBody, tooLarge } from './request-body.js'
 import { RequestFactsOf } from './request-facts.js'
 import { flatOf, forwardOf, headersToSend, isLoop } from './request-headers.js'
-import { NoCanonicalPath, type Ruling } from './route.js'
+import { NoCanonicalPath, type ResponseHead, type Ruling } from './route.js'
 import type { Upgrade } from './web-socket.js'
 
 const UNLIMITED: Ruling = { refusal: undefined, headers: {}, holdMs: 0 }
@@ -121,8 +121,16 @@ function pass(
   const { message, response, routing, upgrade } = life
   const { bodyIdleMs } = life.handling
   const { route } = inForce
-  const { answer, maxBodyBytes, requestFilters } = route
-  if (answer !== undefined) return void life.answer(answer.status, { ...limits, ...answer.headers }, '')
+  const { answer, maxBodyBytes, requestFilters, responseFilters } = route
+  if (answer !== undefined) {
+    const head: ResponseHead = {
+      status: answer.status,
+      headers: new Map(Object.entries({ ...limits, ...answer.headers })),
+    }
+    for (const filter of responseFilters) filter(head, request)
+    // Not the status of the head: a redirection with another one would be none.
+    return void life.answer(answer.status, Object.fromEntries(head.headers), '')
+  }
   const length = message.headers['content-length']
   if (maxBodyBytes !== undefined && Number(length) > maxBodyBytes) {
     return void life.refuse(413, tooLarge(maxBodyBytes).message, limits)

@@ -134,6 +134,22 @@ describe('a route that answers by itself', () => {
     expect(response.headers.get('x-ratelimit-limit')).toBe('9')
   })
 
+  it('says what filters make of it, under its own status', async () => {
+    gateway = await gatewayTo({
+      answer: { status: 401, headers: { location: '/there' } },
+      responseFilters: [
+        (head) => {
+          head.status = 200
+          head.headers.set('cache-control', 'private').set('www-authenticate', ['Basic', 'Bearer'])
+          head.headers.delete('location')
+        },
+      ],
+    })
+    const { status, headers } = await fetch(gateway.url)
+    const said = ['location', 'www-authenticate', 'cache-control'].map((name) => headers.get(name))
+    expect([status, ...said]).toStrictEqual([401, null, 'Basic, Bearer', 'private'])
+  })
+
   it.each([204, 304])('with %d says no length: there is no body', async (status) => {
     gateway = await gatewayTo({ answer: { status, headers: {} } })
     const response = await fetch(gateway.url)

@@ -24,7 +24,7 @@ export interface Handling {
   isStopping: boolean
 }
 
-type Headers = Readonly<Record<string, string>>
+type Headers = Readonly<Record<string, string | string[]>>
 
 /** One request from its headers to the end of its answer, and what is known of it by and by. */
 export class Life {

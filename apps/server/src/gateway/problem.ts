@@ -9,7 +9,7 @@ export function answerProblem(
   response: ServerResponse,
   status: number,
   message: string,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string | string[]>> = {},
 ): number {
   const { req: request } = response
   const error = new ApiError(status, message)
@@ -23,7 +23,7 @@ export function answerProblem(
 export function answer(
   response: ServerResponse,
   status: number,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string | string[]>>,
   body: string,
 ): number {
   if (response.headersSent || response.destroyed) {
@@ -35,10 +35,10 @@ export function answer(
   const bytes = Buffer.byteLength(body)
   try {
     response.writeHead(status, {
+      'cache-control': 'no-store',
       ...headers,
       // There is no body then, and none may be said to have a length.
       ...(isWithoutBody(status) ? {} : { 'content-length': bytes }),
-      'cache-control': 'no-store',
     })
   } catch {
     // There is nothing left to say, and whoever waits would wait for ever.
