@@ -12,18 +12,19 @@ export interface HostPattern {
 export function parseHostPattern(text: string): HostPattern {
   const names: string[] = []
   if (/:\d+$/.test(text)) throw unfit(`${quoted(text)} has a port, which is not looked at; leave it out`)
-  const labels = text.toLowerCase().split('.')
+  const labels = text.split('.')
   const sources = labels.map((label, i) => {
     const dot = i === labels.length - 1 ? '' : '\\.'
     // Any number of labels, also none.
     if (label === '**') return i === labels.length - 1 ? '(?:[^.]+(?:\\.[^.]+)*)?' : '(?:[^.]+\\.)*'
-    if (!/^(?:\{[a-z_][\w-]*\}|[\w-]|\*|\?)+$/.test(label)) {
+    if (!/^(?:\{[A-Za-z_][\w-]*\}|[\w-]|\*|\?)+$/.test(label)) {
       throw unfit(`${quoted(text)} is no pattern of hosts; write for example **.example.org`)
     }
-    const source = label.replace(/\{([^}]*)\}|\*|\?|-/g, (piece, name: string | undefined) => {
+    const source = label.replace(/\{([^}]*)\}|\*|\?|[\w-]+/g, (piece, name: string | undefined) => {
+      // As it is written: filters name it so.
       if (name !== undefined) return `(?<v${names.push(name) - 1}>[^.]+)`
-      if (piece === '-') return '-'
-      return piece === '*' ? (label === '*' ? '[^.]+' : '[^.]*') : '[^.]'
+      if (piece === '?') return '[^.]'
+      return piece === '*' ? (label === '*' ? '[^.]+' : '[^.]*') : piece.toLowerCase()
     })
     return source + dot
   })

@@ -141,6 +141,11 @@ describe('a filter of headers', () => {
     expect(sent(['SetRequestHeader=X-First, {first}'], '/').headers.get('x-first')).toBe('')
   })
 
+  it('knows the names of Host as they are written, and the rest in any case', () => {
+    const { headers } = sent(['SetRequestHeader=X-Sub, {subDomain}'], '/', ['Host={subDomain}.Example.ORG'])
+    expect(headers.get('x-sub')).toBe('a')
+  })
+
   it('leaves the escapes of a value as they are in the path', () => {
     const { headers } = sent(['SetRequestHeader=X-First, {first}'], '/a%20b%C3%A9/x')
     expect(headers.get('x-first')).toBe('a%20b%C3%A9')
