@@ -101,7 +101,7 @@ const LONG = `
   uri: https://heavy.example.org
   predicates:
     - { name: Path, args: { pattern: "/weighted/**" } }
-    - { name: Weight, args: { group: group1, weight: 8 } }
+    - { name: Weight, args: { weight.group: group1, weight.weight: 8 } }
 - id: light
   uri: https://light.example.org
   predicates:

@@ -146,7 +146,10 @@ function givenTo<Site, Made>(
   const names = new Map(Object.keys(args).map((name) => [alike(name), name]))
   for (const [key, value] of named) {
     // Where Spring takes a list, it takes it under any name; this is the one that people use.
-    const name = names.get(alike(key)) ?? (isList && key === 'pattern' ? 'patterns' : undefined)
+    const name =
+      names.get(alike(key)) ??
+      names.get(withoutPrefix(key, of)) ??
+      (isList && key === 'pattern' ? 'patterns' : undefined)
     if (name === undefined) {
       const known = Object.keys(args)
       const instead =
@@ -176,6 +179,12 @@ function givenTo<Site, Made>(
 /** `key-resolver` and `keyResolver` are one name, as they are in Spring. */
 function alike(name: string): string {
   return name.replaceAll('-', '').toLowerCase()
+}
+
+/** `weight.group` of Weight: Spring has it under no other name. */
+function withoutPrefix(key: string, part: string): string {
+  const prefix = `${part.toLowerCase()}.`
+  return alike(key.startsWith(prefix) ? key.slice(prefix.length) : key)
 }
 
 function attempt(what: () => void, otherwise: (problem: string, field: string | undefined) => void): void {

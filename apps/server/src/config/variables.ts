@@ -6,8 +6,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export type Replaced = { text: string; values: readonly string[] } | { problem: string }
 
 /**
- * `${NAME}` and `${NAME:-fallback}` in a value become what the environment says; `$${` writes `${`. As in a shell,
- * the fallback also stands in for a variable that is empty. What comes out is not looked at again: the
+ * `${NAME}` and `${NAME:-fallback}`, or `${NAME:fallback}` as Spring has it, in a value become what the environment says;
+ * `$${` writes `${`. As in a shell, the fallback also stands in for a variable that is empty. What comes out is not looked at again: the
  * environment cannot bring in more variables, nor anything else that YAML would understand.
  */
 export function replaceVariables(written: string, env: Environment): Replaced {
@@ -24,12 +24,12 @@ export function replaceVariables(written: string, env: Environment): Replaced {
     }
     const end = written.indexOf('}', start)
     const inside = written.slice(start + 2, end < 0 ? undefined : end)
-    const match = /^([A-Za-z_]\w*)(?::-([\s\S]*))?$/.exec(inside)
+    const match = /^([A-Za-z_]\w*)(?::(?:-|(?![-?+=]))([\s\S]*))?$/.exec(inside)
     if (end < 0 || !match || inside.includes('${')) return { problem: HOW_TO_WRITE }
     const [, name = '', fallback] = match
     const value = Object.hasOwn(env, name) ? env[name] : undefined
     if (value === undefined && fallback === undefined) {
-      const problem = `the environment variable ${name} is not set; set it, or write \${${name}:-fallback}`
+      const problem = `the environment variable ${name} is not set; set it, or write \${${name}:-fallback}, or $\${${name}} for the characters themselves`
       return { problem }
     }
     text += written.slice(at, start) + (value || (fallback ?? ''))

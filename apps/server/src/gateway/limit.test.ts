@@ -169,6 +169,12 @@ describe('the limits of a route', () => {
     expect(JSON.parse(rulings[2]!.refusal!.body)).toMatchObject({ status: 503 })
   })
 
+  it('take one at once by RequestRateLimiter without a burstCapacity, however many a second, as in Spring', () => {
+    const args = 'redis-rate-limiter.replenishRate: 10, key-resolver: "#{@userKeyResolver}"'
+    const { router } = routerOf(fileOf(['Path=/**'], [`{ name: RequestRateLimiter, args: { ${args} } }`]))
+    expect([1, 2].map(() => statusOf(ruled(router, by('a'))))).toStrictEqual([200, 429])
+  })
+
   it('refuse a request without a key as Spring does, and count nothing', () => {
     const args =
       'redis-rate-limiter.replenishRate: 1, redis-rate-limiter.burstCapacity: 1, key-resolver: "#{@tenant}"'

@@ -43,6 +43,7 @@ function answered(filters: readonly string[]): ResponseHead {
 
 describe('a filter of paths', () => {
   it.each([
+    ['StripPrefix=0', '/a/b/c', '/a/b/c'],
     ['StripPrefix=1', '/a/b/c', '/b/c'],
     ['StripPrefix=2', '/a/b/c', '/c'],
     ['StripPrefix=3', '/a/b/c', '/'],
@@ -58,6 +59,8 @@ describe('a filter of paths', () => {
     ['SetPath=/new/place/', '/red/blue', '/new/place'],
     ['RewritePath=/red/?(?<segment>.*), /$\\{segment}', '/red/blue/1', '/blue/1'],
     ['RewritePath=/red/?(?<segment>.*), /$\\{segment}', '/red', '/'],
+    ['{ name: RewritePath, args: { regexp: ^/red, replacement: "" } }', '/red/blue', '/blue'],
+    ['{ name: RewritePath, args: { regexp: ^/red, replacement: "" } }', '/red', '/'],
     ['RewritePath=/red(/?.*), /blue$1', '/red/1', '/blue/1'],
     ['RewritePath=/(a)(b)?, /$2$1', '/a', '/a'],
     ['RewritePath=/a, /b\\$', '/a', '/b$'],

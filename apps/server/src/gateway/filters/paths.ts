@@ -13,7 +13,7 @@ import { type Forward, NoCanonicalPath } from '../route.js'
 
 export const StripPrefix = defineFilter({
   example: 'StripPrefix=1',
-  args: { parts: required(whole(1, 100)) },
+  args: { parts: required(whole(0, 100)) },
   make: ({ parts }) => ({
     request(forward) {
       const { path } = forward
@@ -93,7 +93,8 @@ function pathText(value: unknown): string {
 }
 
 function replacementText(value: unknown): string {
-  const given = text(value)
+  // Nothing is something here: it takes away what was found.
+  const given = value === '' ? value : text(value)
   if (!/[?#\s]/.test(given)) return given
   throw unfit(`${quoted(given)} is no path: the query is passed on as it is, and spaces are written %20`)
 }

@@ -13,7 +13,7 @@ export const RequestRateLimiter = defineFilter({
     '{ name: RequestRateLimiter, args: { redis-rate-limiter.replenishRate: 10, redis-rate-limiter.burstCapacity: 20, key-resolver: "#{@userKeyResolver}" } }',
   args: {
     'redis-rate-limiter.replenishRate': required(whole(1)),
-    'redis-rate-limiter.burstCapacity': withDefault(burstCapacity, 1),
+    'redis-rate-limiter.burstCapacity': optional(burstCapacity),
     'redis-rate-limiter.requestedTokens': withDefault(whole(1), 1),
     'key-resolver': withDefault(resolverName, SPRINGS_OWN_RESOLVER),
     'deny-empty-key': withDefault(flag, true),
@@ -43,9 +43,11 @@ export const RequestRateLimiter = defineFilter({
       )
     }
     const refillRate = args['redis-rate-limiter.replenishRate']
-    const capacity = args['redis-rate-limiter.burstCapacity']
+    const burst = args['redis-rate-limiter.burstCapacity']
+    // As in Spring: below the rate only where it is left out.
+    const capacity = burst ?? 1
     const cost = args['redis-rate-limiter.requestedTokens']
-    if (capacity < refillRate) {
+    if (burst !== undefined && burst < refillRate) {
       throw unfit('must not be below replenishRate', 'redis-rate-limiter.burstCapacity')
     }
     if (cost > capacity) {
