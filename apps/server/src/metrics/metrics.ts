@@ -33,6 +33,12 @@ interface Counted {
   readonly breaker: BreakerState
 }
 
+/** How often the configuration was read again, by what came of it. */
+export interface Reloads {
+  readonly ok: number
+  readonly failed: number
+}
+
 /** All of it at one moment, as prom-client writes it down. */
 export type Measured = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
@@ -43,7 +49,9 @@ export interface Metrics {
   countBatch(size: number): void
   countDegraded(mode: NonNullable<Decision['degraded']>): void
   countStoreError(): void
-  countReload(result: 'ok' | 'failed'): void
+  countReload(result: keyof Reloads): void
+  /** One that replaces another has seen as many as the others have. */
+  addReloads(before: Reloads): void
   setBreaker(state: BreakerState): void
   /** A copy of the figures that the page shows. */
   counted(): Counted
@@ -157,6 +165,10 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
     },
     countReload(result) {
       reloads[result]++
+    },
+    addReloads({ ok, failed }) {
+      reloads.ok += ok
+      reloads.failed += failed
     },
     setBreaker(state) {
       breaker = state

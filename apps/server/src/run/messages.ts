@@ -1,13 +1,18 @@
 import type { Worker } from 'node:cluster'
 import type { FileText } from '../config/load.js'
 import type { Figures } from '../live/figures.js'
-import type { Measured } from '../metrics/metrics.js'
+import type { Measured, Reloads } from '../metrics/metrics.js'
 
 /** What the processes of one service tell each other. */
 export type ToWorker =
   | { readonly tidegate: 'stop' }
-  /** What the service was started with, and what is in force. */
-  | { readonly tidegate: 'begin'; readonly start: FileText; readonly latest: FileText }
+  /** What the service was started with, what is in force, and how often the file was read again. */
+  | {
+      readonly tidegate: 'begin'
+      readonly start: FileText
+      readonly latest: FileText
+      readonly reloads: Reloads
+    }
   /** Only one of them says in the log what came of it: they all get the same. */
   | { readonly tidegate: 'reload'; readonly text: FileText; readonly isQuiet: boolean }
   /** What do you measure? */

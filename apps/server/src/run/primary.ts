@@ -23,6 +23,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   const { config, text: start, load, file, workers } = options
   const log = createLog(config.log.level)
   let latest: FileText = start
+  const reloads = { ok: 0, failed: 0 }
   let isServing = false
   let isStopping = false
   let endings = 0
@@ -47,11 +48,13 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   function takeUp(text: FileText): void {
     try {
       const loaded = loadAgain(text, load, file)
+      reloads['mistakes' in loaded ? 'failed' : 'ok']++
       if ('mistakes' in loaded) return
       latest = text
       log.level = loaded.config.log.level
     } catch {
       // They say that too.
+      reloads.failed++
     }
   }
 
@@ -72,7 +75,8 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   // What is said to a worker that has only just begun does not arrive.
   cluster.on('message', (worker, message: ToPrimary) => {
     // One that replaces another must be like the others, whatever the file is like by now.
-    if (isOurs(message) && message.tidegate === 'begin') tell(worker, { tidegate: 'begin', start, latest })
+    if (isOurs(message) && message.tidegate === 'begin')
+      tell(worker, { tidegate: 'begin', start, latest, reloads })
     if (isStopping && isOurs(message) && message.tidegate === 'ready') tell(worker, { tidegate: 'stop' })
   })
   try {

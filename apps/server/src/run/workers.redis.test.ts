@@ -140,6 +140,12 @@ describe('several workers on one Redis', () => {
     await replaceOne()
     const answers = await Promise.all(Array.from({ length: 20 }, () => check('mistakes')))
     expect(new Set(answers.map(({ body }) => body.limit))).toStrictEqual(new Set([60]))
+    // By now none is left of those that were there when the file was first read again.
+    const exposition = await expositionAt(server.url)
+    const reloads = ['ok', 'failed'].map((result) =>
+      valueIn(exposition, 'rate_limiter_config_reloads_total', { result }),
+    )
+    expect(reloads).toStrictEqual([1, 1])
   })
 
   it('replace one by what the service was started with, where that is not what the file says by now', async () => {
