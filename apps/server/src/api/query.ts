@@ -70,7 +70,8 @@ function wholeNumber(text: string): number | undefined {
 
 function unknownField(raw: string, names: readonly string[]): ApiError {
   const name = decoded(raw) ?? raw
-  return badRequest(name.slice(0, 64), `There is no field ${show(name)}; this takes ${names.join(', ')}.`)
+  const instead = names.length === 0 ? 'this takes no query' : `this takes ${names.join(', ')}`
+  return badRequest(name.slice(0, 64), `There is no field ${show(name)}; ${instead}.`)
 }
 
 function badEscape(name: string): ApiError {

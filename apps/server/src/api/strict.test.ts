@@ -66,6 +66,12 @@ describe('what is no proper HTTP is refused before it counts', () => {
     expect(answer).toContain(id)
   })
 
+  it('a field that there is not is told with those that there are, if there are any', async () => {
+    const said = async (path: string) => (await service.get(`${path}?odd=1`)).body.message
+    expect(await said(REMAINING)).toContain('this takes key, algorithm, policy, permits.')
+    expect(await said('/api/v1/admin/policies')).toBe('There is no field "odd"; this takes no query.')
+  })
+
   it('an expectation that nobody knows is 417', async () => {
     const answer = await get(`${CHECK}?key=odd`, 'expect: the-unexpected\r\n')
     expect(statusOf(answer)).toBe(417)
