@@ -264,6 +264,19 @@ callers:
       expect((await service.get(path)).status).toBe(200)
     }
   })
+
+  it('is named in the log if a request of its fails, which has the id of the answer', async () => {
+    const { store } = service.service
+    const check = () => {
+      throw new Error('broken')
+    }
+    Object.assign(service.service, { store: Object.create(store, { check: { value: check } }) })
+    const { status, headers } = await service.get(`${CHECK}?key=shop:1`, { headers: bearer('shop-token') })
+    Object.assign(service.service, { store })
+    expect(status).toBe(500)
+    const requestId = headers.get('x-request-id')
+    expect(service.logged.at(-1)).toMatchObject({ level: 'error', requestId, caller: 'shop' })
+  })
 })
 
 describe('keyPattern', () => {

@@ -20,8 +20,9 @@ export function answerFrameworkError(error: unknown, request: FastifyRequest, re
   sendError(apiErrorOf(error) ?? badRequest(undefined, 'The path cannot be read.'), request, reply)
 }
 
-function failed(error: unknown, { id, routeOptions }: FastifyRequest, log: Logger): ApiError {
-  log.error({ err: error, requestId: id, route: routeOptions.url }, 'A request failed')
+function failed(error: unknown, { id, routeOptions, caller }: FastifyRequest, log: Logger): ApiError {
+  const who = caller === null ? {} : { caller: caller.name }
+  log.error({ err: error, requestId: id, route: routeOptions.url, ...who }, 'A request failed')
   return new ApiError(500, 'Something is wrong with the service; its log says what.')
 }
 
