@@ -235,6 +235,24 @@ describe('bodies', () => {
     expect(await usedBy('body')).toBe(0)
   })
 
+  it('that are not there may be said to be JSON where none is taken', async () => {
+    for (const [method, path] of [
+      ['GET', `${REMAINING}?key=body`],
+      ['DELETE', `${RESET}?key=body`],
+    ] as const) {
+      expect((await service.get(path, { method, headers: json })).status).toBe(200)
+    }
+    const { status, body } = await service.get(`${RESET}?key=body`, {
+      method: 'DELETE',
+      headers: json,
+      body: '{}',
+    })
+    expect([status, body.message]).toStrictEqual([
+      400,
+      'DELETE takes no body here; write the fields in the query.',
+    ])
+  })
+
   it.each(['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON;CHARSET="UTF-8"'])(
     '%s is JSON',
     async (type) => {
