@@ -11,8 +11,7 @@ export const BUILT_IN_RESOLVERS: ReadonlyMap<string, Template> = new Map([
 
 /** `#{@userKeyResolver}`, as Spring names a bean, or the name by itself. */
 export function resolverName(value: unknown): string {
-  if (value === null)
-    throw unfit('is empty, because # begins a comment; write "#{@userKeyResolver}" in quotes')
+  if (value === null) throw unfit('is empty: without quotes # begins a comment; write "#{@userKeyResolver}"')
   const given = text(value)
   const name = /^#\{\s*@([\w$-]+)\s*\}$/.exec(given)?.[1] ?? given
   if (/^[\w$-]+$/.test(name)) return name
