@@ -15,7 +15,7 @@ const route = {
   answer: undefined,
   preserveHost: false,
   maxBodyBytes: undefined,
-  retry: { retries: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 },
+  retry: { retries: 0, retriesIfLost: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 },
   webSocket: false,
   timeouts: { connectMs: 30_000, headersMs: 60_000, bodyMs: 60_000 },
 }

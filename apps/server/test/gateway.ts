@@ -65,7 +65,7 @@ function routeOf(route: Partial<Route>): Route {
     answer: undefined,
     preserveHost: false,
     maxBodyBytes: undefined,
-    retry: { retries: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 },
+    retry: { retries: 0, retriesIfLost: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 },
     webSocket: false,
     timeouts: { connectMs: 5000, headersMs: 30_000, bodyMs: 30_000 },
     ...route,

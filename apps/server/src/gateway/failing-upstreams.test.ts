@@ -14,6 +14,7 @@ import {
   upstreamOf,
 } from '../../test/gateway.js'
 import { sendRaw, statusOf } from '../../test/raw-http.js'
+import { retryOnOthers } from './filters/retry.js'
 import type { Route } from './route.js'
 import type { Upstream } from './upstreams.js'
 
@@ -385,6 +386,7 @@ describe('of several upstreams', () => {
 
   const retry: Route['retry'] = {
     retries: 2,
+    retriesIfLost: 2,
     methods: new Set(['GET', 'HEAD']),
     isFailure: (status) => status >= 500,
     backoffMs: () => 1,
@@ -395,6 +397,38 @@ describe('of several upstreams', () => {
     gateway = await gatewayTo({ upstreams: [lost.url, (await named('b')).url], retry })
     expect([await ask(), await ask()]).toStrictEqual(['b', 'b'])
     expect(lost.received.length).toBe(2)
+  })
+
+  it('the only one may close a connection that was kept: what is safe to repeat goes by another', async () => {
+    // Each connection has one answer, and is lost with the next request on it.
+    const answered = new WeakSet<Socket>()
+    const closing = used(
+      await rawUpstream((socket) => {
+        if (answered.has(socket)) return void socket.destroy()
+        answered.add(socket)
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+      }),
+    )
+    gateway = await gatewayTo({ upstreams: [closing.url], retry: retryOnOthers(1) })
+    for (let i = 0; i < 4; i++) expect(await ask()).toBe('ok')
+    expect(await ask({ method: 'POST' })).toBe(502)
+    // The first has a connection to itself, the others each lose one; so does what is not sent again.
+    expect(closing.received.length).toBe(1 + 3 * 2 + 1)
+    await expectNoLeak(gateway)
+  })
+
+  it('the only one that always closes is asked twice, and one that is silent once', async () => {
+    const lost = used(await rawUpstream((socket) => socket.end()))
+    const silent = used(await rawUpstream(() => {}))
+    for (const [upstream, status, asked] of [
+      [lost, 502, 2],
+      [silent, 504, 1],
+    ] as const) {
+      gateway = await gatewayTo({ upstreams: [upstream.url], retry: retryOnOthers(1), timeouts: TIMEOUTS })
+      expect(await ask()).toBe(status)
+      expect(upstream.received.length).toBe(asked)
+      await gateway.close()
+    }
   })
 
   it('nothing is sent twice that is not safe to repeat, or has a body', async () => {

@@ -54,13 +54,13 @@ const outcome: Outcome = {
       exchange.inForce.meter.failures[failure.kind]++
       exchange.detours++
       forward(exchange)
-    } else if (mayRetry(exchange)) {
+    } else if (mayRetry(exchange, failure.kind === 'lost')) {
       exchange.inForce.meter.failures[failure.kind]++
       retry(exchange)
     } else giveUp(exchange, failure)
   },
   isFailure(exchange, status) {
-    return mayRetry(exchange) && exchange.inForce.route.retry.isFailure(status)
+    return mayRetry(exchange, false) && exchange.inForce.route.retry.isFailure(status)
   },
   again(exchange, { upstream }) {
     exchange.failedAt = upstream
@@ -69,8 +69,10 @@ const outcome: Outcome = {
 }
 
 /** Only what is safe to send twice, and has no body that would have to be sent twice. */
-function mayRetry({ inForce: { route }, retries, body, request }: Exchange): boolean {
-  return retries < route.retry.retries && body === undefined && route.retry.methods.has(request.method)
+function mayRetry({ inForce: { route }, retries, body, request }: Exchange, isLost: boolean): boolean {
+  const { retry } = route
+  const most = isLost ? retry.retriesIfLost : retry.retries
+  return retries < most && body === undefined && retry.methods.has(request.method)
 }
 
 function retry(exchange: Exchange): void {

@@ -77,6 +77,8 @@ export type ResponseFilter = (head: ResponseHead, request: GatewayRequest) => vo
 export interface Retry {
   /** How often at most, beyond the first time. */
   readonly retries: number
+  /** The same where its connection was lost. */
+  readonly retriesIfLost: number
   /** Methods that are safe to send twice. */
   readonly methods: ReadonlySet<string>
   /** Answers that are as good as none. Lost connections and time-outs always are. */

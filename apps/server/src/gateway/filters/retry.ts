@@ -17,10 +17,14 @@ import { SERIES } from '../status.js'
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Of a route without the filter: what is safe goes to each other upstream once. */
+/**
+ * Of a route without the filter: what is safe goes to each other upstream once. Where there is no other, it goes to the
+ * same once more if its connection was lost: that may have been one that was kept, and that the upstream closed just then.
+ */
 export function retryOnOthers(upstreams: number): RouteRetry {
   return {
     retries: Math.max(0, upstreams - 1),
+    retriesIfLost: Math.max(1, upstreams - 1),
     methods: SAFE,
     isFailure: () => false,
     backoffMs: () => 0,
@@ -66,6 +70,7 @@ export const Retry = defineFilter({
     return {
       retry: {
         retries: args.retries,
+        retriesIfLost: args.retries,
         methods: new Set(args.methods),
         isFailure: (status) => statuses.has(status) || hundreds.has(Math.floor(status / 100)),
         backoffMs: (attempt) => Math.min(max, Math.round(first * factor ** Math.max(0, attempt - 1))),
