@@ -364,6 +364,7 @@ policies:
   open: { algorithm: fixed-window, limit: 2, window: 366d }
   closed: { algorithm: fixed-window, limit: 2, window: 366d, onStoreFailure: closed }
   local: { algorithm: fixed-window, limit: 2, window: 366d, onStoreFailure: local }
+  leaky: { algorithm: leaky-bucket, capacity: 2, leakRate: 1/1h }
 `)
   })
   afterAll(() => degraded.stop())
@@ -384,6 +385,20 @@ policies:
         expect(decision.retryAfterMs >= 1000).toBe(!decision.allowed)
       }
     }
+  })
+
+  it('holds nobody back in a leaky bucket of which nobody knows what is in it', async () => {
+    const policy = leakyBucket({ capacity: 2, leakRate: '1/1h', name: 'leaky' })
+    const limiter = createRemoteLimiter({ url: degraded.url, policy, deadlineMs: 5000 })
+    const together = await Promise.all([limiter.check('k'), limiter.check('k')])
+    for (const decision of [await limiter.check('k'), await limiter.peek('k'), ...together]) {
+      expect(decision).toMatchObject({ allowed: true, degraded: 'open', delayMs: 0 })
+    }
+    const { delayMs } = await createRemoteStore({ url: degraded.url, deadlineMs: 5000 }).take([
+      { policy, key: 'k', cost: 1 },
+      { policy, key: 'l', cost: 1 },
+    ])
+    expect(delayMs).toBe(0)
   })
 
   it('a take is refused if one of its limits is closed, and a reset says that it did not happen', async () => {

@@ -18,7 +18,9 @@ export function decisionOf(body: unknown, asked: Asked, timeMs: number, isCharge
   if (typeof allowed !== 'boolean' || !isCount(limit)) throw failed('its answer is no decision')
   const left = isCount(remaining) ? remaining : 0
   const gone = limit - left - (isCharged ? asked.cost : 0)
-  const delayMs = allowed && algorithm === 'LEAKY_BUCKET' ? delayOf(asked.policy, gone) : 0
+  // A service without its store does not know what is left: nobody is to wait as behind a full bucket.
+  const isKnown = isCount(remaining) && algorithm === 'LEAKY_BUCKET'
+  const delayMs = allowed && isKnown ? delayOf(asked.policy, gone) : 0
   return {
     allowed,
     limit,
