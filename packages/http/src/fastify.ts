@@ -11,6 +11,7 @@ import {
   type RateLimitOptions,
   withStore,
 } from './rate-limit-options.js'
+import { asError } from './thrown.js'
 import { isPromise, when } from './when.js'
 
 export type { RateLimitEvent }
@@ -123,9 +124,9 @@ function hookOf(options: FastifyRouteRateLimitOptions): Hook {
         ? ruling.then((ruling) => carryOut(ruling, request, reply, next))
         : carryOut(ruling, request, reply, next)
     } catch (error) {
-      return next(error as Error)
+      return next(asError(error) as Error)
     }
-    if (isPromise(carriedOut)) carriedOut.catch(next)
+    if (isPromise(carriedOut)) carriedOut.catch((error) => next(asError(error) as Error))
   }
 }
 

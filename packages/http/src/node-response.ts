@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { joinField } from './headers.js'
 import type { RateLimit, Refusal, Ruling } from './rate-limit.js'
+import { asError } from './thrown.js'
 import { isPromise } from './when.js'
 
 /** How a framework on Node with callbacks goes on. */
@@ -38,11 +39,11 @@ function carryOut<Request>(ruling: Ruling<Request>, { response, next, refuse }: 
     if (!response.headersSent) setHeaders(response, headers)
     if (refusal !== undefined) {
       const refused = refuse === undefined ? send(refusal, response) : refuse(refusal)
-      if (isPromise(refused)) refused.catch(next)
+      if (isPromise(refused)) refused.catch((error) => next(asError(error)))
       return
     }
   } catch (error) {
-    next(error)
+    next(asError(error))
     return
   }
   if (atEnd !== undefined) whenSent(response, atEnd)

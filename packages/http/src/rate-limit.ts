@@ -13,6 +13,7 @@ import {
   type RateLimitOptions,
 } from './rate-limit-options.js'
 import type { RequestFacts } from './request.js'
+import { asError } from './thrown.js'
 import { isPromise, when } from './when.js'
 
 /*
@@ -174,14 +175,26 @@ export function defineRateLimit<Request>(
     }
   }
 
+  function ruleOn(request: Request, facts: RequestFacts): MaybePromise<Ruling<Request>> {
+    if (skip === undefined) return count(request, facts)
+    return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, facts)))
+  }
+
   return {
     decide(request, rest = NOTHING) {
       mistakes.called()
-      const facts = reader.facts(request, whoIs, rest)
-      if (skip === undefined) return count(request, facts)
-      return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, facts)))
+      try {
+        const ruling = ruleOn(request, reader.facts(request, whoIs, rest))
+        return isPromise(ruling) ? ruling.catch(fail) : ruling
+      } catch (error) {
+        return fail(error)
+      }
     },
   }
+}
+
+function fail(thrown: unknown): never {
+  throw asError(thrown)
 }
 
 /** Whoever listens may have a mistake in it. No request is to fail for that. */

@@ -473,6 +473,20 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
+  async 'answers 500 also if what is thrown is no error, which frameworks take for "go on"'({ serve }) {
+    quiet()
+    for (const thrown of [undefined, null, 'route']) {
+      const fail = () => {
+        throw thrown
+      }
+      for (const options of [{ key: fail }, { cost: async () => fail() }]) {
+        const { ask, application } = await serve({ policy: two, key: 'all', ...options })
+        expect((await ask()).status).toBe(500)
+        expect(application.handled).toBe(0)
+      }
+    }
+  },
+
   async 'answers 500 if a body is promised, for which nobody waits'({ serve }) {
     quiet()
     const body = (async () => 'later') as unknown as () => string
