@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatPlace, oneOf, parsePlace, wholeNumber } from './address.js'
+import { formatPlace, momentMs, oneOf, parsePlace, wholeNumber } from './address.js'
 import { languageOf } from './words/words.js'
 
 it('a place comes back from its address', () => {
@@ -39,6 +39,21 @@ it.each([
   ['9'.repeat(400), 7],
 ])('of 1 to 9, else 7, %s is %d', (text, expected) => {
   expect(wholeNumber(text, 1, 9, 7)).toBe(expected)
+})
+
+it.each([
+  ['0', 0],
+  ['500.004', 500.004],
+  ['60000', 60_000],
+  ['60000.001', 7],
+  ['0.0001', 7],
+  ['.5', 7],
+  ['5.', 7],
+  ['-0', 7],
+  ['NaN', 7],
+  [undefined, 7],
+])('of a minute, else 7 ms, %s is %d', (text, expected) => {
+  expect(momentMs(text, 60_000, 7)).toBe(expected)
 })
 
 it('one of the choices, else the default', () => {

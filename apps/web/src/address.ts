@@ -30,6 +30,13 @@ export function wholeNumber(text: string | undefined, min: number, max: number, 
   return value >= min && value <= max ? value : otherwise
 }
 
+/** A moment from 0 to the last, in milliseconds, else the default. */
+export function momentMs(text: string | undefined, lastMs: number, otherwise: number): number {
+  if (text === undefined || !/^\d{1,9}(?:\.\d{1,3})?$/.test(text)) return otherwise
+  const value = Number(text)
+  return value <= lastMs ? value : otherwise
+}
+
 export function oneOf<const T extends string>(
   text: string | undefined,
   choices: readonly T[],

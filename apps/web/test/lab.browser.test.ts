@@ -111,6 +111,24 @@ describe('the stories', () => {
 })
 
 describe('the address', () => {
+  it.each([
+    '#/compare?traffic=random&t=0',
+    '#/compare?traffic=steady&rate=7&t=0',
+    '#/stories?story=same-microsecond&t=0',
+  ])('%s, stepped on, has the request in it that was stepped to', async (hash) => {
+    const { page, close } = await openPage(browser, site.url, hash)
+    const allowed = (of: typeof page) => of.locator('[data-fact=allowed]').allTextContents()
+    for (let i = 0; i < 2; i++) {
+      const before = page.url()
+      await page.getByRole('button', { name: WORDS.en.lab.stepOn }).click()
+      await page.waitForURL((url) => url.href !== before)
+      const other = await openPage(browser, page.url(), '')
+      expect(await allowed(other.page)).toStrictEqual(await allowed(page))
+      await other.close()
+    }
+    await close()
+  })
+
   it('holds every state: a link shows a colleague the same', async () => {
     const { page, close } = await openPage(browser, site.url, '#/compare')
     await page.getByRole('radio', { name: WORDS.en.compare.kinds.random }).check()

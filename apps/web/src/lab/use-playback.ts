@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { wholeNumber } from '../address.js'
+import { momentMs } from '../address.js'
 import { usePage } from '../page-context.js'
 import { createPlayback, type Playback } from './playback.js'
 import type { Scenario } from './scenario.js'
@@ -15,7 +15,7 @@ export function usePlayback({ spanMs, opensAtMs = spanMs }: Scenario): Playback 
   const page = usePage()
   const latest = useRef(page)
   latest.current = page
-  const wanted = wholeNumber(page.place.params.get('t'), 0, spanMs, opensAtMs)
+  const wanted = momentMs(page.place.params.get('t'), spanMs, opensAtMs)
   // A new axis gets a new clock, a new time does not
   const playback = useMemo(() => createPlayback(spanMs, wanted), [spanMs])
 
@@ -23,7 +23,7 @@ export function usePlayback({ spanMs, opensAtMs = spanMs }: Scenario): Playback 
   const written = useRef<number>(undefined)
   useEffect(() => {
     if (wanted === written.current) return
-    if (Math.round(playback.timeMs) !== wanted && !playback.isPlaying) playback.seek(wanted)
+    if (toMicroseconds(playback.timeMs) !== wanted && !playback.isPlaying) playback.seek(wanted)
   }, [playback, wanted])
 
   useEffect(() => {
@@ -31,7 +31,7 @@ export function usePlayback({ spanMs, opensAtMs = spanMs }: Scenario): Playback 
     const write = () => {
       const { place, go } = latest.current
       const params = new Map(place.params)
-      const now = Math.round(playback.timeMs)
+      const now = toMicroseconds(playback.timeMs)
       written.current = now
       if (now === opensAtMs) params.delete('t')
       else params.set('t', String(now))
@@ -48,4 +48,9 @@ export function usePlayback({ spanMs, opensAtMs = spanMs }: Scenario): Playback 
     }
   }, [playback, opensAtMs])
   return playback
+}
+
+/** Requests come at whole microseconds: rounded to less, a moment could be before the request that it is of. */
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000
 }
