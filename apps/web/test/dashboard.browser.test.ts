@@ -15,6 +15,7 @@ default: per-user
 policies:
   per-user: { algorithm: fixed-window, limit: 5, window: 1d }
   login: { algorithm: sliding-window-log, limit: 5, window: 15m, onStoreFailure: closed, keys: secret }
+  as_long_as_a_name_may_be_0123456789_0123456789_0123456789_012345: { algorithm: fixed-window, limit: 1000000000, window: 366d }
 rules:
   - { name: login, match: { path: /login, methods: [POST] }, key: "ip:{ip}", policy: login }
 `
@@ -327,7 +328,7 @@ it('the policies say where each comes from, and what was wrong with the file the
     expect(await page.getByRole('row', { name: /POST/ }).textContent()).toContain('POST /login')
     mine.write(`${FILE}limits: 7\n`)
     await page.locator('.mistakes').waitFor()
-    expect(await page.locator('.mistakes').textContent()).toMatch(/:8:\d+ {2}limits: /)
+    expect(await page.locator('.mistakes').textContent()).toMatch(/:9:\d+ {2}limits: /)
     mine.write(FILE.replace('limit: 5, window: 1d', 'limit: 6, window: 1d'))
     await page.getByText(en.policies.perWindow('6', formatDuration(86_400_000))).waitFor()
     expect(await page.locator('.mistakes').count()).toBe(0)
