@@ -93,6 +93,8 @@ describe.each(['standard', 'legacy'])('a method with a %s decorator', (kind) => 
     expect(() => service.costly(2)).toThrow('Too many requests.')
     expect(service.costly(1)).toBe(1)
     expect(() => service.costly(4)).toThrow(expect.objectContaining({ code: 'COST_ABOVE_LIMIT' }))
+    const nothing = undefined as unknown as number
+    expect(() => service.costly(nothing)).toThrow(expect.objectContaining({ code: 'COST_INVALID' }))
   })
 
   it('shares a limit with another of the same limiter, name and key', () => {

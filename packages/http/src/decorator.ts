@@ -11,7 +11,7 @@ import {
   slidingWindowCounter,
   TidegateError,
 } from '@tidegate/core'
-import { parseCost } from './cost.js'
+import { costInvalid, parseCost } from './cost.js'
 import type { AnyLimiter } from './count-by-limiter.js'
 import { asKey } from './key.js'
 import { watchMistakes } from './mistakes.js'
@@ -105,7 +105,11 @@ function defineLimit<Args extends unknown[]>(options: RateLimitOptions<Args>): L
     const take = (found: string | undefined) => {
       if (found === undefined) return mistakes.keyUndefined() as undefined
       const units = fixedCost ?? (cost as Method).apply(self, args)
-      return when(units as MaybePromise<number>, (units) => limiter.check(asKey(found), units))
+      return when(units as MaybePromise<number>, (units) => {
+        // A limiter takes undefined for 1.
+        if (units === undefined) throw costInvalid(units)
+        return limiter.check(asKey(found), units)
+      })
     }
     if (key === undefined) return take(prefix)
     const found = typeof key === 'string' ? key : (key as Method).apply(self, args)
