@@ -116,6 +116,26 @@ describe('Live', () => {
     await close()
   })
 
+  it('does not let a key look like another, nor turn around the question whether to reset it', async () => {
+    const key = 'user:\u202Eecila'
+    const shown = 'user:\\u202Eecila'
+    const { page, close } = await openPage(browser, open.url, '/#/live')
+    await page.locator('.tiles').waitFor()
+    for (let i = 0; i < 200; i++) await check(key)
+    await page
+      .getByRole('link', { name: en.live.lookUp(shown) })
+      .first()
+      .click()
+    await fact(page, 'key').waitFor()
+    expect(await fact(page, 'key').textContent()).toBe(shown)
+    await page.getByRole('button', { name: en.key.reset }).click()
+    expect(await page.getByRole('alertdialog').locator('p').textContent()).toBe(en.key.confirm(shown))
+    await page.getByRole('button', { name: en.key.confirmYes }).click()
+    await page.waitForFunction(() => document.querySelector('[data-fact="says"]')?.textContent !== '')
+    expect((await check(key)).status).toBe(200)
+    await close()
+  })
+
   it('has keys as text, whatever they are, and secret ones as hashes', async () => {
     const { page, faults, close } = await openPage(browser, open.url, '/#/live')
     await page.locator('.tiles').waitFor()

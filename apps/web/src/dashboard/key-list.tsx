@@ -1,6 +1,7 @@
 import { formatCount } from '../format.js'
 import { usePage } from '../page-context.js'
 import type { KeyCount } from './live-event.js'
+import { shownKey } from './shown-key.js'
 
 const SHOWN = 10
 
@@ -34,9 +35,9 @@ export function KeyList({
                 <a
                   class="key-name"
                   href={page.linkTo('key', new Map([['key', key]]))}
-                  aria-label={words.lookUp(key)}
+                  aria-label={words.lookUp(shownKey(key))}
                 >
-                  {key}
+                  {shownKey(key)}
                 </a>
               )}
               <span class="note">{policy}</span>

@@ -7,6 +7,7 @@ import { keepLooking } from './keep-looking.js'
 import { KeyCard } from './key-card.js'
 import type { KeyState } from './key-state.js'
 import { useSession, WithSession } from './session.js'
+import { shownKey } from './shown-key.js'
 
 /** How often what is shown is asked for anew. */
 const LOOK_EVERY_MS = 2000
@@ -147,7 +148,7 @@ function KeyView() {
         <>
           <div class="key-head">
             <h2 class="key-name" data-fact="key">
-              {found.key}
+              {shownKey(found.key)}
             </h2>
             <button
               type="button"
@@ -159,7 +160,7 @@ function KeyView() {
               {words.reset}
             </button>
           </div>
-          {isAsking && <Confirm text={words.confirm(found.key)} onYes={reset} onNo={stopAsking} />}
+          {isAsking && <Confirm text={words.confirm(shownKey(found.key))} onYes={reset} onNo={stopAsking} />}
           <div class="key-cards">
             {found.policies.map((state) => (
               <KeyCard key={state.policy} state={state} onTry={() => tryIn(state.policy)} />
