@@ -173,8 +173,17 @@ describe('the guard of NestJS', () => {
     await expect(start([late], [])).rejects.toThrow(/can never be allowed/)
   })
 
-  it('refuses wrong options when the decorator is written', () => {
-    expect(() => RateLimit({ limit: 5 } as never)).toThrow(/@RateLimit\(\) has no option "limit"/)
+  it.each([
+    [{ limit: 5 } as never, /@RateLimit\(\) has no option "limit"/],
+    [{ key: '{user}' }, /"user" is no source/],
+    [{ cost: 0 }, /whole number from 1 up/],
+    [{ proxies: { trusted: ['loopback'] } }, /no address and no range/],
+    [{ policy: one, cost: 2 }, /can never be allowed/],
+    [{ policy: one, queue: true }, /use leakyBucket\(\)/],
+    [{ policy: one, rules: [{ policy: one }] }, /Write one of limiter/],
+    [{ rules: [] }, /rules must be a list/],
+  ])('refuses wrong options when the decorator is written: %j', (options, problem) => {
+    expect(() => RateLimit(options)).toThrow(problem)
   })
 
   it('answers with the status of what a limited method throws', async () => {

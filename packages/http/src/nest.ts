@@ -14,17 +14,22 @@ import {
 } from '@nestjs/common'
 import { APP_GUARD, Reflector } from '@nestjs/core'
 import type { MaybePromise } from '@tidegate/core'
+import { parseCost } from './cost.js'
+import { COUNTED_BY, defineCounting } from './counting.js'
 import { joinField } from './headers.js'
 import { nodeReader } from './node-facts.js'
 import { hold, whenSent } from './node-response.js'
+import { defineProxies } from './proxies.js'
 import { type Addition, defineRateLimit, type Refusal, type Ruling } from './rate-limit.js'
 import {
+  assertFits,
   assertRateLimitOptions,
   mergeOptions,
   type RateLimitEvent,
   type RateLimitOptions,
   withStore,
 } from './rate-limit-options.js'
+import { resolverOf } from './resolvers.js'
 import { when } from './when.js'
 
 export type { RateLimitEvent }
@@ -58,7 +63,21 @@ export interface RateLimitModuleAsyncOptions {
 /** Options for all methods of a class, or for one method: `@RateLimit({ cost: 5 })`. */
 export function RateLimit(options: NestRateLimitOptions): CustomDecorator<symbol> {
   assertRateLimitOptions('@RateLimit()', options, ['handler'])
+  assertByThemselves(options)
   return SetMetadata(OPTIONS, options)
+}
+
+/** Wrong options should show now, and not when the first request comes: as far as it does not need the module's. */
+function assertByThemselves(options: NestRateLimitOptions): void {
+  const { key, cost, proxies } = options
+  defineProxies(proxies)
+  if (COUNTED_BY.some((name) => options[name] !== undefined)) {
+    const { policies, refund } = defineCounting(options, () => {})
+    assertFits(options, policies, refund !== undefined)
+    return
+  }
+  if (key !== undefined) resolverOf(key)
+  if (cost !== undefined) parseCost(cost, undefined)
 }
 
 /** No limit for a class or a method. Of both, the method's word counts. */
