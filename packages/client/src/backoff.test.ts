@@ -284,3 +284,7 @@ it.each<[string, object, string]>([
     expect.objectContaining({ code: 'OPTION_INVALID', field }),
   )
 })
+
+it('refuses options where the fetch was forgotten, and says what to write', () => {
+  expect(() => withBackoff({ maxAttempts: 3 } as never)).toThrow(/Write for example withBackoff\(fetch, /)
+})

@@ -4,7 +4,7 @@ import {
   type BackoffWait,
   parseBackoff,
 } from './backoff-options.js'
-import { type Call, callOf, type Fetch } from './fetch.js'
+import { assertFetch, type Call, callOf, type Fetch } from './fetch.js'
 import { createPace } from './pace.js'
 import { exhaustedForMs, type Quota, quotasOf } from './quota.js'
 import { retryAfterMs } from './retry-after.js'
@@ -15,6 +15,7 @@ import { retryAfterMs } from './retry-after.js'
  * that were refused together do not come back together. Where the server asks for nothing, the second is all.
  */
 export function withBackoff(fetch: Fetch = globalThis.fetch, options: BackoffOptions = {}): Fetch {
+  assertFetch(fetch, 'withBackoff(fetch, { maxAttempts: 3 })')
   const settings = parseBackoff(options)
   const { now, random, onWait, wait, maxTotalWaitMs } = settings
   const pace = settings.pace ? createPace(() => random() * settings.firstBackoffMs) : undefined

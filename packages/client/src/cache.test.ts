@@ -391,3 +391,7 @@ it.each<[string, object, string]>([
 ])('refuses %s', (_title, options, field) => {
   expect(() => withCache(fetch, options)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', field }))
 })
+
+it('refuses options where the fetch was forgotten, and says what to write', () => {
+  expect(() => withCache({ maxEntries: 3 } as never)).toThrow(/Write for example withCache\(fetch, /)
+})

@@ -2,7 +2,7 @@ import { assertOptions, show, TidegateError } from '@tidegate/core'
 import { directivesOf, secondsOf } from './cache-control.js'
 import { createEntries, type Entry } from './cache-entries.js'
 import { ageMs, conditionOf, type Head, headOf, isHeaderName } from './cacheable.js'
-import { type Call, callOf, type Fetch } from './fetch.js'
+import { assertFetch, type Call, callOf, type Fetch } from './fetch.js'
 import { initialAgeMs, type Times } from './freshness.js'
 import { numberOption } from './option-number.js'
 import { at, recorded } from './recorded-response.js'
@@ -30,6 +30,7 @@ export interface CachedFetch extends Fetch {
  * for again costs no call, and nothing of a limit. An answer is kept when its body has been read to the end.
  */
 export function withCache(fetch: Fetch = globalThis.fetch, options: CacheOptions = {}): CachedFetch {
+  assertFetch(fetch, 'withCache(fetch, { maxEntries: 100 })')
   const { now, maxBytes, ...settings } = parse(options)
   const entries = createEntries({ maxEntries: settings.maxEntries, maxBytes })
   const maxBodyBytes = maxBytes / 10

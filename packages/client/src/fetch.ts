@@ -1,5 +1,14 @@
+import { show, TidegateError } from '@tidegate/core'
+
 /** What is wrapped, and what comes out: the runtime's `fetch`, or anything that is called like it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+/** Refuses what cannot be called, such as options where the `fetch` was forgotten; `like` is what to write instead. */
+export function assertFetch(fetch: unknown, like: string): asserts fetch is Fetch {
+  if (typeof fetch === 'function') return
+  const message = `fetch must be a function like the global one, got ${show(fetch)}. Write for example ${like}.`
+  throw new TidegateError('OPTION_INVALID', message, { field: 'fetch' })
+}
 
 /** What a call of `fetch` asks for. */
 export interface Call {
