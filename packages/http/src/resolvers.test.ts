@@ -100,7 +100,7 @@ it('what cannot be a key is hashed, and never an error', () => {
 
 it('what is no text at all is an error', () => {
   const odd = { code: 'KEY_INVALID', field: 'key' }
-  for (const found of [{}, [], true, Symbol('x')]) {
+  for (const found of [{}, [], true, Symbol('x'), Number.NaN]) {
     expect(() => resolverOf(() => found as never).resolve(facts, undefined)).toThrow(
       expect.objectContaining(odd),
     )

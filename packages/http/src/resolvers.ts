@@ -121,7 +121,8 @@ function joined(keys: (string | undefined)[]): string | undefined {
 export function keyTextOf(found: KeyFound): string | undefined {
   if (found === undefined || found === null || found === '') return undefined
   if (typeof found === 'string') return found
-  if (typeof found === 'number' || typeof found === 'bigint') return String(found)
+  // NaN is nobody: all who have no number would be one client.
+  if (typeof found === 'bigint' || Number.isFinite(found)) return String(found)
   const message = `The key of a request must be text, got ${show(found)}. Return for example \`user:\${id}\`.`
   throw new TidegateError('KEY_INVALID', message, { field: 'key' })
 }
