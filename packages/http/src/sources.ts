@@ -25,7 +25,8 @@ export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
 const PLAIN_SOURCES = {
   ip: (request) => request.ip,
-  method: (request) => request.method,
+  // HEAD runs what GET runs, and must not be a second limit for it.
+  method: ({ method }) => (method === 'HEAD' ? 'GET' : method),
   // As rules match it: `/login;a=1` and `/LOGIN` must not be limits of their own.
   path: (request) => laxPath(request.path).toLowerCase(),
   route: (request) => request.route,

@@ -347,7 +347,8 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
   },
 
   async 'counts a HEAD like a GET, and refuses it without a body'({ serve }) {
-    const { ask } = await serve({ rules: [{ policy: two, match: { methods: ['GET'] } }] })
+    const rule = { policy: two, match: { methods: ['GET'] }, key: '{method} {path}' }
+    const { ask } = await serve({ rules: [rule] })
     const first = await ask('/', {}, 'HEAD')
     expect(first).toMatchObject({ status: 200, text: '' })
     expect(first.headers['x-ratelimit-remaining']).toBe('1')
