@@ -112,13 +112,19 @@ export function assertRateLimitOptions(of: string, options: object, more: readon
 
 /** What cannot be, given what counts. */
 export function assertFits(
-  { queue, refundWhen }: RateLimitOptions<never>,
+  { limiter, queue, refundWhen }: RateLimitOptions<never>,
   policies: readonly Policy[],
   canRefund: boolean,
 ): void {
   const isLeaky = (policy: Policy) => policy.algorithm === 'leaky-bucket'
   if (queue === true && policies.length > 0 && !policies.some(isLeaky)) {
     throw invalid('queue', 'queue is for a leaky bucket, which says how long to wait; use leakyBucket().')
+  }
+  if (queue === true && typeof limiter?.policy === 'string') {
+    throw invalid(
+      'queue',
+      `queue needs a leaky bucket's numbers, and of ${show(limiter.policy)} only the name is known here, so nobody would be held. Give the limiter the policy itself: leakyBucket({ capacity, leakRate, name: ${show(limiter.policy)} }).`,
+    )
   }
   for (const policy of queue === true ? policies : []) {
     if (policy.algorithm !== 'leaky-bucket' || policy.spanUs / 1000 <= LONGEST_HOLD_MS) continue

@@ -100,6 +100,12 @@ describe('options that are wrong', () => {
     ['an answer to errors that is none', { limiter, onError: 5 }, 'onError', /must be a function/],
     ['enforce that is no flag', { limiter, enforce: 'no' }, 'enforce', /true or false/],
     ['a queue without a leaky bucket', { limiter, queue: true }, 'queue', /leakyBucket\(\)/],
+    [
+      'a queue by a name, of which nobody knows how long to wait',
+      { limiter: { ...remote, policy: 'mail' }, queue: true },
+      'queue',
+      /leakyBucket\(\{ capacity, leakRate, name: "mail" \}\)/,
+    ],
     ['a queue of days', { policy: slow, queue: true }, 'queue', /smaller capacity or a faster leakRate/],
     ['refunds that cannot be', { limiter: remote, refundWhen: () => true }, 'refundWhen', /cannot/],
   ])('%s', (_, options, field, message) => {
