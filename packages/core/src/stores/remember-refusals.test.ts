@@ -539,6 +539,26 @@ describe('a refusal that has run out', () => {
     expect(asked).toBe(3)
   })
 
+  it('holds up nobody twice: what is over again when it is heard lets all that waited ask together', async () => {
+    const { store, memory, onTheirWay, pass, answer } = setUpInFlight()
+    const one = { policy: bucket, key: 'k', cost: 1 }
+    // Others take every unit as it comes, and an answer is longer on its way than the wait for the next.
+    const round = async () => {
+      pass(100)
+      memory.check(one)
+      await answer()
+    }
+    memory.check({ ...one, cost: 10 })
+    store.check(one)
+    await round()
+    const all = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? store.check(one) : store.take([one])))
+    expect(onTheirWay.length).toBe(1)
+    await round()
+    expect(onTheirWay.length).toBe(99)
+    await round()
+    for (const answered of all) expect((await answered).allowed).toBe(false)
+  })
+
   it('is asked about once a second by a flood, however many are in flight', async () => {
     const { store, onTheirWay, pass, answer } = await setUpRunOut()
     let asked = 0

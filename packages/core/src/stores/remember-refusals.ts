@@ -20,8 +20,8 @@ export interface RememberRefusalsOptions {
 /**
  * The same store, except that what it has refused is refused again without asking, for as long as its own
  * answer said that it would be, and at most for `capMs`. Then one check asks, and those that come meanwhile
- * wait for what it hears. A client that keeps knocking costs the store one check in that time, not one for
- * each knock.
+ * wait for what it hears; if that says nothing of them, they ask. A client that keeps knocking costs the store one
+ * check in that time, not one for each knock.
  *
  * In a take, one remembered refusal refuses all. Nobody is asked, and the limits of which nothing is
  * remembered have no decision.
@@ -37,14 +37,18 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
   const nowUs = () => msToUs(now())
   const memory = createRefusalMemory({ capUs: msToUs(capMs), maxKeys, nowUs })
 
-  function check(request: TakeRequest): MaybePromise<Decision> {
+  /**
+   * Nobody waits for others twice: where the waits are shorter than the way to the store, every answer has run out when
+   * it comes, and those who wait would ask one by one until their deadline has passed.
+   */
+  function check(request: TakeRequest, mayWait: boolean): MaybePromise<Decision> {
     const atUs = nowUs()
     const { policy, key, cost } = request
     const refusal = memory.recall(request, atUs)
     if (refusal !== undefined) {
       if (atUs < refusal.untilUs) return refusedAt(refusal, cost, atUs)
-      const asking = askingFor(refusal, cost)
-      if (asking !== undefined) return asking.then(() => check({ policy, key, cost }))
+      const asking = mayWait ? askingFor(refusal, cost) : undefined
+      if (asking !== undefined) return asking.then(() => check({ policy, key, cost }, false))
     }
     const sent = memory.send(atUs)
     const answer = use(store.check(request), (decision) => {
@@ -54,7 +58,7 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     return answer
   }
 
-  function take(requests: readonly TakeRequest[]): MaybePromise<TakeResult> {
+  function take(requests: readonly TakeRequest[], mayWait: boolean): MaybePromise<TakeResult> {
     const atUs = nowUs()
     const asked = limitsIfRight(requests)
     if (asked === undefined) return store.take(requests)
@@ -64,9 +68,9 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
       return refusedTake(requests, asked, known, atUs)
     }
     const asking = known.map((refusal, i) => refusal && askingFor(refusal, limits[i]!.cost)).find(isPromise)
-    if (asking !== undefined) {
+    if (asking !== undefined && mayWait) {
       const same = requests.map((request) => ({ ...request }))
-      return asking.then(() => take(same))
+      return asking.then(() => take(same, false))
     }
     const sent = memory.send(atUs)
     const answer = use(store.take(requests), (result) => {
@@ -91,8 +95,8 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
   }
 
   return Object.freeze({
-    check,
-    take,
+    check: (request: TakeRequest) => check(request, true),
+    take: (requests: readonly TakeRequest[]) => take(requests, true),
     peek: (request: TakeRequest) => store.peek(request),
     refund: (request: RefundRequest) => forgetting(request, () => store.refund(request)),
     reset: (request: ResetRequest) => forgetting(request, () => store.reset(request)),
