@@ -113,7 +113,11 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     // A turn that takes long is this process's doing: what could have left before it is not too old for it.
     dropOld(lane, lane.scheduledMs)
     const nowMs = performance.now()
-    while (mayLeave(lane)) void send(lane, takeFirst(lane, fitting(lane.waiting, maxBatch)), nowMs)
+    while (mayLeave(lane)) {
+      // Not only the first are old: who came before there was a connection may wait longer than who came after.
+      const batch = stillWanted(takeFirst(lane, fitting(lane.waiting, maxBatch)), lane.scheduledMs)
+      if (batch.length > 0) void send(lane, batch, nowMs)
+    }
     if (lane.limits > 0) watch()
   }
 
@@ -132,11 +136,19 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   }
 
   function dropOld(lane: Lane, nowMs: number): void {
-    const young = lane.waiting.findIndex((one) => nowMs - one.sinceMs < one.waitMs)
-    for (const one of takeFirst(lane, young < 0 ? lane.waiting.length : young)) {
+    const young = lane.waiting.findIndex((one) => isWanted(one, nowMs))
+    stillWanted(takeFirst(lane, young < 0 ? lane.waiting.length : young), nowMs)
+  }
+
+  /** Those that have not waited too long; the others fail. */
+  function stillWanted(batch: Waiting[], nowMs: number): Waiting[] {
+    if (batch.every((one) => isWanted(one, nowMs))) return batch
+    return batch.filter((one) => {
+      if (isWanted(one, nowMs)) return true
       const waited = new Error(`nothing could be sent for ${one.waitMs} ms`)
       one.reject(storeFailed(waited, connection.whyLost?.()))
-    }
+      return false
+    })
   }
 
   async function send(lane: Lane, batch: readonly Waiting[], sentMs: number): Promise<void> {
@@ -148,7 +160,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       try {
         answer = await ask(call)
       } catch (error) {
-        if (!lacksScript(error)) throw error
+        const nowMs = performance.now()
+        if (!lacksScript(error) || !batch.some((one) => isWanted(one, nowMs))) throw error
         answer = await askWithScript(lane, call)
       }
       const replies = decode(entries, answer)
@@ -264,6 +277,10 @@ function fitting(waiting: readonly Waiting[], maxBatch: number): number {
     count++
   }
   return count
+}
+
+function isWanted({ sinceMs, waitMs }: Waiting, nowMs: number): boolean {
+  return nowMs - sinceMs < waitMs
 }
 
 function takeFirst(lane: Lane, count: number): Waiting[] {

@@ -1,0 +1,86 @@
+import { fixedWindow } from '@tidegate/core'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createBatcher } from './batcher.js'
+import type { RedisConnection } from './connection.js'
+
+// What needs a server is in batching.redis.test.ts: here are the moments that no server can be brought to.
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout', 'setImmediate'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const policy = fixedWindow({ limit: 10, window: '1h', name: 'hour' })
+
+/** A batcher told of a deadline of 50 ms, on a connection that writes down the keys of every call. */
+function setUp(connection: Partial<RedisConnection>) {
+  const calls: string[][] = []
+  const failed: string[] = []
+  const batcher = createBatcher({
+    connection: {
+      isCluster: true,
+      close: async () => {},
+      ...connection,
+      send(key, command, args) {
+        calls.push([command, ...args.slice(2, 2 + Number(args[1]))])
+        return connection.send?.(key, command, args) ?? new Promise(() => {})
+      },
+    },
+    maxBatch: 64,
+    slotOf: (key) => Number(key[0]),
+    timeUs: () => 0,
+    maxWaitMs: 1000,
+  })
+  batcher.expectDeadline(50)
+  return {
+    calls,
+    failed,
+    take(redisKey: string) {
+      const limits = [{ policy, redisKey, cost: 1 }]
+      batcher.run(
+        { kind: 'take', limits },
+        () => {},
+        () => failed.push(redisKey),
+      )
+    },
+  }
+}
+
+it('does not send what has waited too long along with what may wait longer', async () => {
+  const ready = new Set<number>()
+  let tell = () => {}
+  const { calls, failed, take } = setUp({
+    isReady: (slot) => ready.has(slot),
+    onReady: (listener) => {
+      tell = listener
+    },
+  })
+  take('2 before any node is there: it may wait for 1 s')
+  ready.add(1)
+  tell()
+  take('2 now that one is: it may wait for 50 ms')
+  await vi.advanceTimersByTimeAsync(300)
+  take('2 in time')
+  ready.add(2)
+  tell()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(calls).toStrictEqual([['evalsha', '2 before any node is there: it may wait for 1 s', '2 in time']])
+  expect(failed).toStrictEqual(['2 now that one is: it may wait for 50 ms'])
+})
+
+it.each([
+  [49, ['evalsha', 'eval']],
+  [50, ['evalsha']],
+])('a server that says after %d ms that it lacks the script is then sent %j', async (ms, commands) => {
+  const { calls, take } = setUp({
+    async send() {
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      throw new Error('NOSCRIPT No matching script.')
+    },
+  })
+  take('1')
+  await vi.advanceTimersByTimeAsync(90)
+  expect(calls.map(([command]) => command)).toStrictEqual(commands)
+})
