@@ -85,6 +85,13 @@ it("refuses another policy's decision", () => {
   expect(() => limiter.refund('k', decision)).toThrow(expect.objectContaining({ code: 'REFUND_INVALID' }))
 })
 
+it.each([undefined, null, 'user:123'])('refuses %j in place of a decision', (decision) => {
+  const { limiter } = limiterOnClock()
+  expect(() => limiter.refund('k', decision as never)).toThrow(
+    expect.objectContaining({ code: 'REFUND_INVALID', field: 'decision' }),
+  )
+})
+
 it('refuses what is not a policy when it is made, not when it is used', () => {
   expect(() =>
     createLimiter({ policy: { algorithm: 'fixed-window', limit: 1, window: 1000 } as never }),
@@ -195,12 +202,16 @@ describe('on a store that can fail', () => {
   })
 
   it.each([
-    ['with what is put around a store', undefined],
-    ['without', false as const],
-  ])('rejects a refund that can never be right, %s, and gives a promise of 0', async (_, failure) => {
+    ['with what is put around a store', (store: Store) => createLimiter({ policy, store })],
+    ['without', (store: Store) => createLimiter({ policy, store, failure: false })],
+    [
+      'with refusals remembered around that',
+      (store: Store) => createLimiter({ policy, store: rememberRefusals(surviveFailures(store)) }),
+    ],
+  ])('rejects a refund that can never be right, %s, and gives a promise of 0', async (_, limiterOn) => {
     const store = failing()
     store.mood = 'answers'
-    const limiter = createLimiter({ policy, store, ...(failure === undefined ? {} : { failure }) })
+    const limiter = limiterOn(store)
     const decision = await limiter.check('k')
     const code = 'REFUND_INVALID'
     await expect(limiter.refund('k', decision, 9)).rejects.toMatchObject({ code, field: 'cost' })

@@ -55,9 +55,13 @@ export function createLimiter(options: LimiterOptions): Limiter {
   /** What has been given back of each decision so far. */
   const refunded = new WeakMap<Decision, number>()
 
-  function refund(key: string, decision: Decision, cost = decision.cost): MaybePromise<number> {
+  function refund(key: string, decision: Decision, cost = decision?.cost): MaybePromise<number> {
+    if (typeof decision !== 'object' || decision === null) {
+      const message = `A refund needs the decision that check gave: refund(key, decision), got ${show(decision)}.`
+      throw new TidegateError('REFUND_INVALID', message, { field: 'decision' })
+    }
     if (decision.policy !== policy.name) {
-      const message = `The decision is of "${decision.policy}", this limiter's policy is "${policy.name}".`
+      const message = `The decision is of "${decision.policy}", this limiter's policy is "${policy.name}". Refund it through the limiter that made it.`
       throw new TidegateError('REFUND_INVALID', message, { field: 'decision' })
     }
     const left = decision.cost - (refunded.get(decision) ?? 0)
@@ -86,7 +90,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   })
 }
 
-/** Whether it is elsewhere, or `surviveFailures` is around it. */
+/** Whether it is elsewhere, or `surviveFailures` is around it, wherever. */
 function answersLater(store: Store): boolean {
   return store.alwaysAnswers !== true || 'breakerState' in store
 }

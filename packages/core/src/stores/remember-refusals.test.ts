@@ -7,6 +7,7 @@ import { ReferenceStore, randomTrace, runTrace, testStore } from '../testing/ind
 import { MemoryStore } from './memory-store.js'
 import { type RememberRefusalsOptions, rememberRefusals } from './remember-refusals.js'
 import type { ResetRequest, Store, TakeRequest, TakeResult } from './store.js'
+import { surviveFailures } from './survive-failures.js'
 
 const START_MS = 1_800_000_000_000
 const hour = fixedWindow({ limit: 10, window: '1h', name: 'hour' })
@@ -773,6 +774,17 @@ it('is in parts, can be reached and expects deadlines as the store does, and onl
   expect(told).toStrictEqual([listener, 50])
   const methods = ['check', 'take', 'peek', 'refund', 'reset', 'close']
   expect(Object.keys(setUp().store)).toStrictEqual(methods)
+})
+
+it('shows the breaker of a store that survives failures', async () => {
+  const fail = async () => {
+    throw new Error('down')
+  }
+  const failing: Store = { check: fail, take: fail, peek: fail, refund: fail, reset: fail, close: fail }
+  const store = rememberRefusals(surviveFailures(failing))
+  expect(store).toHaveProperty('breakerState', 'closed')
+  for (let i = 0; i < 5; i++) await store.check({ policy: hour, key: 'k', cost: 1 })
+  expect(store).toHaveProperty('breakerState', 'open')
 })
 
 it('measures by the machine, and not by the wall clock, unless told otherwise', async () => {

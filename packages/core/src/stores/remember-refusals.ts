@@ -94,7 +94,7 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     return isPromise(answer) ? answer.finally(() => memory.forget(policy, key)) : answer
   }
 
-  return Object.freeze({
+  const remembering: Store = {
     check: (request: TakeRequest) => check(request, true),
     take: (requests: readonly TakeRequest[]) => take(requests, true),
     peek: (request: TakeRequest) => store.peek(request),
@@ -108,7 +108,12 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     ...(store.expectDeadline && { expectDeadline: (ms: number) => store.expectDeadline!(ms) }),
     ...(store.partOf && { partOf: (request: ResetRequest) => store.partOf!(request) }),
     ...(store.onReachable && { onReachable: (listener: () => void) => store.onReachable!(listener) }),
-  })
+  }
+  // Of one that survives failures: it is still to be seen, and tells `createLimiter` that what is asked answers with promises.
+  if ('breakerState' in store) {
+    Object.defineProperty(remembering, 'breakerState', { get: () => store.breakerState, enumerable: true })
+  }
+  return Object.freeze(remembering)
 }
 
 /** The answer on its way that will say of this cost whether it is still refused. */
