@@ -36,6 +36,8 @@ export class MemoryStore implements SyncStore {
   readonly #keyOf = (slot: number) => this.#slots.chunk(slot).keys[rowOf(slot)]!
   #lastSpace: Space | undefined
   readonly #freeNumbers: number[] = []
+  /** Whether there ever were several algorithms under one name: what that takes is not asked for otherwise. */
+  #hasSharedNames = false
   #sweptUpTo = 0
   #spacesSweptUpTo = 0
 
@@ -99,10 +101,9 @@ export class MemoryStore implements SyncStore {
 
   reset({ policy, key }: ResetRequest): void {
     this.#clock.nowUs()
-    const space = this.#spaceOf(policy)
+    assertPolicy(policy)
     assertKey(key)
-    const slot = space.slots.get(key)
-    if (slot !== 0) this.#forget(space, slot)
+    this.#forgetIn(this.#spaces.get(policy.name), key)
   }
 
   close(): void {
@@ -152,21 +153,24 @@ export class MemoryStore implements SyncStore {
   #adopt(policy: Policy, known: Space | undefined): Space {
     assertPolicy(policy)
     const algorithm = algorithmOf(policy)
-    // Another algorithm starts afresh, but only a take may end what is there: until then its space is nobody's.
-    if (known?.algorithm !== algorithm)
-      return { number: NOBODY, policy, algorithm, slots: new KeyMap(this.#keyOf), size: 0 }
-    known.policy = policy
-    return known
+    let space = known
+    while (space !== undefined && space.algorithm !== algorithm) space = space.next
+    // Another algorithm starts afresh. Until it has a key, its space is nobody's.
+    if (space === undefined)
+      return { number: NOBODY, policy, algorithm, slots: new KeyMap(this.#keyOf), size: 0, next: undefined }
+    space.policy = policy
+    return space
   }
 
-  /** With its first key a space has the name: nobody reads what another algorithm left there, and it is swept up. */
+  /** With its first key a space is among those of its name. */
   #settle(space: Space): void {
-    const { name } = space.policy
-    if (this.#spaces.get(name) === space) return
+    if (space.number !== NOBODY) return
     this.#sweepSpaces()
     space.number = this.#freeNumbers.pop() ?? this.#spaceByNumber.length
     this.#spaceByNumber[space.number] = space
-    this.#spaces.set(name, space)
+    space.next = this.#spaces.get(space.policy.name)
+    if (space.next !== undefined) this.#hasSharedNames = true
+    this.#spaces.set(space.policy.name, space)
   }
 
   /** Two names for every new one: names without keys do not pile up. */
@@ -176,19 +180,42 @@ export class MemoryStore implements SyncStore {
         this.#spacesSweptUpTo + 1 < this.#spaceByNumber.length ? this.#spacesSweptUpTo + 1 : 0
       const space = this.#spaceByNumber[this.#spacesSweptUpTo]
       if (space === undefined || space.size > 0) continue
-      if (this.#spaces.get(space.policy.name) === space) this.#spaces.delete(space.policy.name)
+      this.#unsettle(space)
       this.#spaceByNumber[space.number] = undefined
       this.#freeNumbers.push(space.number)
+      space.number = NOBODY
     }
+  }
+
+  #unsettle(space: Space): void {
+    const { name } = space.policy
+    let before = this.#spaces.get(name)
+    if (before === space && space.next === undefined) this.#spaces.delete(name)
+    else if (before === space) this.#spaces.set(name, space.next!)
+    else {
+      while (before !== undefined && before.next !== space) before = before.next
+      if (before !== undefined) before.next = space.next
+    }
+    space.next = undefined
   }
 
   #newSlot(space: Space, key: string, now: number): number {
     this.#sweep(now)
     if (this.#slots.size >= this.#maxKeys) this.#evict(now)
     if (space.size++ === 0) this.#settle(space)
+    // What another algorithm has counted of this key ends here; of other keys it goes on.
+    if (this.#hasSharedNames) this.#forgetIn(this.#spaces.get(space.policy.name), key)
     const slot = this.#slots.add(space.number, key)
     space.slots.add(this.#keyOf(slot), slot)
     return slot
+  }
+
+  /** Forgets a key under whichever algorithm of a name it is: in one space at most. */
+  #forgetIn(first: Space | undefined, key: string): void {
+    for (let space = first; space !== undefined; space = space.next) {
+      const slot = space.slots.get(key)
+      if (slot !== 0) this.#forget(space, slot)
+    }
   }
 
   #forget(space: Space, slot: number): void {
@@ -279,7 +306,7 @@ const CLOSED: Clock = {
   },
 }
 
-/** The keys of one policy name, under one algorithm. */
+/** The keys of one policy name that one algorithm has counted. A key is in one of a name's spaces at most. */
 interface Space {
   /** What its rows name it by; `NOBODY` until it has one. */
   number: number
@@ -288,6 +315,8 @@ interface Space {
   /** The policy last seen under this name. */
   policy: Policy
   readonly algorithm: Algorithm<Policy, object>
+  /** That of another algorithm under the same name. */
+  next: Space | undefined
 }
 
 interface Candidate {

@@ -385,6 +385,30 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       }
     })
 
+    promise(
+      'another algorithm ends what is counted of a key that it takes from or resets, and of no other',
+      async (store) => {
+        for (const first of EACH) {
+          for (const second of EACH) {
+            if (first.algorithm === second.algorithm) continue
+            const [own, policy] = [renamed(first), renamed(second)]
+            for (const key of ['taken', 'reset', 'left alone']) await take(store, own, key, 4)
+            await take(store, policy, 'taken')
+            await store.reset({ policy, key: 'reset' })
+            const remaining = async (key: string) =>
+              (await store.peek({ policy: own, key, cost: 1 })).remaining
+            deepEqual(
+              [await remaining('taken'), await remaining('reset'), await remaining('left alone')],
+              [10, 10, 6],
+            )
+            await take(store, own, 'taken', 3)
+            deepEqual((await store.peek({ policy, key: 'taken', cost: 1 })).remaining, 10)
+            for (const key of ['taken', 'reset', 'left alone']) await store.reset({ policy: own, key })
+          }
+        }
+      },
+    )
+
     promise('nothing but a take under another algorithm ends what is counted', async (store) => {
       const full = fixedWindow({ limit: 1, window: '1h', name: 'full' })
       await take(store, full, 'k')
