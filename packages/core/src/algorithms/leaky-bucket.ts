@@ -39,15 +39,16 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
     const delay = allowed && level > 0 ? at - now + timeToFlow(policy, level) : 0
     if (charged) level += cost * d
 
-    const drained = at + timeToFlow(policy, level)
+    // From now on, not since the epoch: a bucket of centuries would pass 2^53.
+    const drained = at - now + timeToFlow(policy, level)
     if (charged || (moved && mode !== 'peek')) {
       numbers[state + LEVEL] = level
       numbers[state + UNIT] = d
       numbers[state + TIME] = at
-      numbers[state + EXPIRES_AT] = drained
+      numbers[state + EXPIRES_AT] = now + drained
     }
 
-    const resetAfter = level === 0 ? 0 : drained - now
+    const resetAfter = level === 0 ? 0 : drained
     return {
       allowed,
       limit: policy.limit,

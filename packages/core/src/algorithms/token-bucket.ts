@@ -39,15 +39,16 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
     const retryAfter = allowed ? 0 : at - now + timeToFlow(policy, cost * d - level)
     if (charged) level -= cost * d
 
-    const refilled = at + timeToFlow(policy, full - level)
+    // From now on, not since the epoch: a bucket of centuries would pass 2^53.
+    const refilled = at - now + timeToFlow(policy, full - level)
     if (charged || (moved && mode !== 'peek')) {
       numbers[state + LEVEL] = level
       numbers[state + UNIT] = d
       numbers[state + TIME] = at
-      numbers[state + EXPIRES_AT] = refilled
+      numbers[state + EXPIRES_AT] = now + refilled
     }
 
-    const resetAfter = level === full ? 0 : refilled - now
+    const resetAfter = level === full ? 0 : refilled
     return {
       allowed,
       limit: policy.limit,

@@ -81,6 +81,16 @@ describe('the buckets', () => {
     expect(limiter.peek('k').remaining).toBe(100)
   })
 
+  it('a unit in three years and 90 of them: the wait for all is exact, though its end passes 2^53', () => {
+    for (const policy of [
+      tokenBucket({ capacity: 90, refillRate: 1e-8 }),
+      leakyBucket({ capacity: 90, leakRate: 1e-8 }),
+    ]) {
+      const { limiter } = limiterAt(at('10:00:00') + 0.001, policy)
+      expect(limiter.check('k', 90).resetAfterMs).toBe(9_000_000_000_000)
+    }
+  })
+
   it('token and leaky bucket of the same numbers allow the same; only the leaky one spaces them out', () => {
     const token = limiterAt(0, tokenBucket({ capacity: 3, refillRate: 1 })).limiter
     const leaky = limiterAt(0, leakyBucket({ capacity: 3, leakRate: 1 })).limiter
