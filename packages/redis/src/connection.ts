@@ -40,6 +40,13 @@ export interface NodeRedisCluster {
 /** A client that somebody else made, and will close. */
 export function connectionOf(client: unknown): RedisConnection {
   if (typeof client === 'object' && client !== null) {
+    // Its sendCommand() takes other arguments: every check would fail, and with `onStoreFailure: 'open'` be let through.
+    if ('getSentinelNode' in client) {
+      throw new TidegateError(
+        'OPTION_INVALID',
+        'RedisStore takes no Sentinel client of node-redis, which sends again what may have been carried out. Write "redis+sentinel://host1,host2/name", or hand in an ioredis client made with sentinels.',
+      )
+    }
     if ('call' in client) return ofIoredis(client as IoredisClient)
     if ('sendCommand' in client && 'masters' in client) return ofNodeRedisCluster(client as NodeRedisCluster)
     if ('sendCommand' in client) return ofNodeRedis(client as NodeRedisClient)
