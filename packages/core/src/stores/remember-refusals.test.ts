@@ -772,7 +772,7 @@ it('is in parts, can be reached and expects deadlines as the store does, and onl
   store.onReachable?.(listener)
   store.expectDeadline?.(50)
   expect(told).toStrictEqual([listener, 50])
-  const methods = ['check', 'take', 'peek', 'refund', 'reset', 'close']
+  const methods = ['check', 'take', 'remembered', 'peek', 'refund', 'reset', 'close']
   expect(Object.keys(setUp().store)).toStrictEqual(methods)
 })
 

@@ -86,6 +86,14 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     return answer
   }
 
+  function remembered(requests: readonly TakeRequest[]): TakeResult | undefined {
+    const atUs = nowUs()
+    const asked = limitsIfRight(requests)
+    const known = asked?.limits.map((limit) => memory.recall(limit, atUs)) ?? []
+    const isRefused = known.some((refusal) => refusal !== undefined && atUs < refusal.untilUs)
+    return isRefused ? refusedTake(requests, asked!, known, atUs) : undefined
+  }
+
   /** Forgets a key before and after a call that gives it something. */
   function forgetting<T>({ policy, key }: ResetRequest, call: () => MaybePromise<T>): MaybePromise<T> {
     memory.forget(policy, key)
@@ -97,6 +105,7 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
   const remembering: Store = {
     check: (request: TakeRequest) => check(request, true),
     take: (requests: readonly TakeRequest[]) => take(requests, true),
+    remembered,
     peek: (request: TakeRequest) => store.peek(request),
     refund: (request: RefundRequest) => forgetting(request, () => store.refund(request)),
     reset: (request: ResetRequest) => forgetting(request, () => store.reset(request)),

@@ -24,6 +24,11 @@ export interface Store {
    * `surviveFailures` goes around this one: such an answer does not show that the store is up. Default: itself.
    */
   readonly plain?: Store
+  /**
+   * The refusal of this take, if it is known without asking anybody. It holds also while the store cannot be asked:
+   * `surviveFailures` looks here first where it would answer without it. Default: nothing is known.
+   */
+  remembered?(requests: readonly TakeRequest[]): TakeResult | undefined
   /** Takes from one limit. */
   check(request: TakeRequest): MaybePromise<Decision>
   /** Takes from every limit or from none. */

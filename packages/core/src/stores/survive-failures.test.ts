@@ -352,13 +352,36 @@ describe('with a memory of refusals', () => {
       for (let i = 0; i < 10; i++) {
         expect(await check('full')).not.toHaveProperty('degraded')
         expect(await check(`new ${i}`)).toMatchObject({ allowed: false, degraded: 'closed' })
-        if (i >= 4) break
       }
       store.mood = 'answers'
       await pass(200)
       expect(await check('new 0')).toMatchObject({ allowed: true })
     },
   )
+
+  it('nobody who is refused gets through by a flood, alone or in a take, until the refusal has run out', async () => {
+    const { store, circumstances, pass } = setUp()
+    const surviving = surviveFailures(rememberRefusals(store, { now: circumstances.timers.now }), {
+      maxInFlight: 1,
+      [CIRCUMSTANCES]: circumstances,
+    } as FailureOptions)
+    const request = { policy: local, key: 'full', cost: 10 }
+    await surviving.check(request)
+    expect(await surviving.check(request)).toMatchObject({ allowed: false })
+    store.mood = 'hangs'
+    const flood = { policy: open, key: 'flood', cost: 1 }
+    void surviving.check(flood)
+    expect(await surviving.check({ ...request, cost: 1 })).toMatchObject({ degraded: 'local' }) // a cheaper one asks
+    for (const refused of [await surviving.check(request), await surviving.take([flood, request])]) {
+      expect(refused).toMatchObject({ allowed: false })
+      expect(refused).not.toHaveProperty('degraded')
+    }
+    expect(await surviving.peek(request)).toMatchObject({ degraded: 'local' })
+    store.arrive()
+    await pass(1000)
+    void surviving.check(flood)
+    expect(await surviving.check(request)).toMatchObject({ degraded: 'local' })
+  })
 })
 
 it('refuses options that mean nothing', () => {

@@ -4,7 +4,7 @@ import type { OnStoreFailure } from '../policy.js'
 import { platformTimers, type Timers } from '../timers.js'
 import type { BreakerState } from './breaker.js'
 import { createLocalCounts } from './local-counts.js'
-import type { Store } from './store.js'
+import type { Store, TakeRequest } from './store.js'
 import { isFailureOf } from './store-failure.js'
 import { type BreakerStore, withBreaker } from './with-breaker.js'
 import { withDeadline } from './with-deadline.js'
@@ -59,7 +59,8 @@ export function surviveFailures(store: Store, options: FailureOptions = {}): Sur
     }
   }
 
-  const inTime = withDeadline(store.plain ?? store, { deadlineMs, connectTimeoutMs, timers })
+  const plain = store.plain ?? store
+  const inTime = withDeadline(plain, { deadlineMs, connectTimeoutMs, timers })
   const breaker: BreakerStore = withBreaker(inTime, {
     timers,
     random,
@@ -90,6 +91,9 @@ export function surviveFailures(store: Store, options: FailureOptions = {}): Sur
     onDegraded(mode, reason) {
       if (onEvent !== undefined) tell({ type: 'degraded', mode, reason })
     },
+    ...(plain.remembered && {
+      remembered: (requests: readonly TakeRequest[]) => plain.remembered!(requests),
+    }),
   })
 
   return Object.freeze({

@@ -17,6 +17,8 @@ export interface DegradedAnswersOptions {
   waitMs: () => number
   /** Told of each such answer; of a take, the strictest of its limits' ways. */
   onDegraded: (mode: OnStoreFailure, reason: DegradedReason) => void
+  /** What the store has refused, and would refuse again: see `Store`. */
+  remembered?: Store['remembered']
 }
 
 /** A store that answers, always with promises: a caller must not find a plain value only when things go wrong. */
@@ -34,6 +36,9 @@ export interface AnsweringStore extends Store {
  * `closed` refuses, `local` counts in this process. Of the limits of a take each answers in its own way, so
  * that the strictest decides.
  *
+ * What the store has refused a moment ago and is still remembered stays refused: neither an outage nor a flood is a
+ * way out of it.
+ *
  * Too much in flight is not a failed store: then `open` counts in this process too, or a flood would open the
  * gate.
  *
@@ -41,7 +46,7 @@ export interface AnsweringStore extends Store {
  * repeated. A reset that fails rejects: whoever asked for it must know that it did not happen.
  */
 export function withDegradedAnswers(store: Store, options: DegradedAnswersOptions): AnsweringStore {
-  const { counts, clock, waitMs, onDegraded } = options
+  const { counts, clock, waitMs, onDegraded, remembered } = options
   let isClosed = false
 
   function assertOpen(): void {
@@ -70,6 +75,8 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
     assertPolicy(policy)
     assertCost(policy, cost)
     assertKey(key)
+    const refusal = method === 'check' ? remembered?.([{ policy, key, cost }])?.decisions[0] : undefined
+    if (refusal !== undefined) return refusal
     const mode = modeOf(policy, reason)
     onDegraded(mode, reason)
     return mode === 'local' ? counts[method]({ policy, key, cost }) : uncounted(policy, cost, mode)
@@ -79,6 +86,8 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
     const reason = reasonOf(error)
     const { limits, limitOfRequest } = limitsOf(requests)
     for (const { key } of limits) assertKey(key)
+    const refusal = remembered?.(requests)
+    if (refusal !== undefined) return refusal
     const modes = limits.map(() => 'open' as OnStoreFailure)
     // One limit may be named by several policies that differ only in this.
     for (const [i, { policy }] of requests.entries()) {
