@@ -11,7 +11,16 @@ it('every code has its section in docs/errors.md, and every section its code', (
 it('shows any value in a message, short and without failing', () => {
   const circular: Record<string, unknown> = {}
   circular.self = circular
-  const values = ['text', 5, Number.NaN, 5n, null, undefined, Symbol('s'), () => 1, circular, 'x'.repeat(100)]
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const hostile = {
+    toJSON: () => undefined,
+    get [Symbol.toStringTag](): string {
+      throw new Error('no')
+    },
+  }
+  const odd = [Symbol('s'), () => 1, circular, proxy, hostile]
+  const values = ['text', 5, Number.NaN, 5n, null, undefined, ...odd, 'x'.repeat(100)]
   for (const value of values) expect(show(value).length).toBeLessThanOrEqual(60)
   expect([show('a'), show(5), show(Number.NaN), show(undefined), show(5n)]).toStrictEqual([
     '"a"',

@@ -43,7 +43,8 @@ export function show(value: unknown): string {
   try {
     text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value))
   } catch {
-    text = Object.prototype.toString.call(value)
+    // Nothing of its own is asked any more: whatever threw may throw again.
+    text = `[${typeof value}]`
   }
   if (typeof value === 'number') text = String(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
