@@ -139,6 +139,8 @@ describe('a policy that cannot be right is refused, and the message says what to
       'above 0',
     ],
     ['rate per nothing', () => tokenBucket({ capacity: 10, refillRate: '10/0s' }), 'refillRate', "'100/1m'"],
+    ['rate per too long', () => tokenBucket({ capacity: 10, refillRate: '1/400d' }), 'refillRate', '366 d'],
+    ['rate too high', () => tokenBucket({ capacity: 10, refillRate: 1e16 }), 'refillRate', 'below 2^53'],
     ['rate per word', () => tokenBucket({ capacity: 10, refillRate: '10/minute' }), 'refillRate', "'100/1m'"],
     [
       'rate for another bucket',
