@@ -365,7 +365,7 @@ rules:
     const wrong = file('wrong.yaml', 'prot: 80\nadminToken: ${MISSING}\n')
     const told = [
       `${wrong}:1:1  prot: is not known here; did you mean "port"?`,
-      `${wrong}:2:13  adminToken: the environment variable MISSING is not set; set it, or write \${MISSING:-fallback}`,
+      `${wrong}:2:13  adminToken: the environment variable MISSING is not set; set it, or write \${MISSING:-fallback}, or $\${MISSING} for the characters themselves`,
     ].join('\n')
     expect(await tidegate(['validate', wrong])).toStrictEqual({ code: 1, out: '', err: `${told}\n` })
     expect(await tidegate(['start', '--config', wrong])).toStrictEqual({

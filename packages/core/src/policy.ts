@@ -248,7 +248,7 @@ function rateOf(field: string, value: unknown, capacity: number): Pace {
   if (rate === undefined) {
     throw invalid(
       field,
-      `${field} must be units per second, above 0 and below 2^53, or such units per 1 ms to 366 d, got ${show(value)}. Write for example 10 or '100/1m'.`,
+      `${field} must be units per second, above 0 and below 2^53, or units per duration of 1 ms to 366 d, got ${show(value)}. Write for example 10 or '100/1m'.`,
     )
   }
   if (!fits(capacity, rate)) {
