@@ -3,6 +3,7 @@ import {
   assertOptions,
   assertPolicy,
   type Decision,
+  type Limits,
   limitsOf,
   type Store,
   show,
@@ -13,7 +14,7 @@ import {
 } from '@tidegate/core'
 import { createCallGate } from './call-gate.js'
 import { CHECK, checkOf, createCheckBatcher } from './check-batcher.js'
-import type { Fetch } from './fetch.js'
+import { assertFetch, type Fetch } from './fetch.js'
 import { numberOption } from './option-number.js'
 import { type Answer, createService, failed, parseToken, parseUrl } from './service.js'
 import { type Asked, closedBody, decisionOf, errorOf, isClosed, oneBody } from './service-answer.js'
@@ -75,11 +76,11 @@ export function createRemoteStore(options: RemoteStoreOptions): Store {
 
     async take(requests) {
       assertOpen()
-      const { limits, limitOfRequest } = limitsOf(requests)
-      for (const { key } of limits) assertKey(key)
-      const json = { checks: limits.map(checkOf), atomic: true }
+      const asked = limitsOf(requests)
+      for (const { key } of asked.limits) assertKey(key)
+      const json = { checks: asked.limits.map(checkOf), atomic: true }
       const answer = await gate(() => ask({ method: 'POST', path: `${CHECK}/batch`, json }))
-      return takeOf(requests, limits, limitOfRequest, answer)
+      return takeOf(asked, answer)
     },
 
     async peek(request) {
@@ -129,12 +130,7 @@ function assertAsked(request: TakeRequest): Asked {
   throw new TidegateError('COST_INVALID', message, { field: 'cost' })
 }
 
-function takeOf(
-  requests: readonly TakeRequest[],
-  limits: readonly Asked[],
-  limitOfRequest: readonly number[],
-  answer: Answer,
-): TakeResult {
+function takeOf({ limits, limitOfRequest, costs }: Limits, answer: Answer): TakeResult {
   const { status, body } = answer
   const isRefused = isClosed(answer) || (status === 429 && 'results' in body)
   if (status === 413)
@@ -149,7 +145,7 @@ function takeOf(
   const known = decisions.filter((decision) => decision !== undefined)
   return {
     allowed: !isRefused,
-    decisions: requests.map(({ cost }, i) => withCost(decisions[limitOfRequest[i]!], cost)),
+    decisions: costs.map((cost, i) => withCost(decisions[limitOfRequest[i]!], cost)),
     retryAfterMs: isRefused ? Math.max(0, ...known.map((decision) => decision.retryAfterMs)) : 0,
     delayMs: isRefused ? 0 : Math.max(0, ...known.map((decision) => decision.delayMs)),
   }
@@ -167,10 +163,7 @@ function withCost(decision: Decision | undefined, cost: number): Decision | unde
 function parse(options: RemoteStoreOptions) {
   const { fetch = globalThis.fetch } = options
   const ms = { from: 1, to: 60_000, isWhole: true }
-  if (typeof fetch !== 'function') {
-    const message = `fetch must be a function like the global one, got ${show(fetch)}.`
-    throw new TidegateError('OPTION_INVALID', message, { field: 'fetch' })
-  }
+  assertFetch(fetch, 'createRemoteStore({ url, fetch: globalThis.fetch })')
   return {
     url: parseUrl(options.url),
     token: parseToken('token', options.token),

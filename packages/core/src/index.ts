@@ -30,7 +30,7 @@ export type { Rate } from './rate.js'
 export type { BreakerState } from './stores/breaker.js'
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
 export { type RememberRefusalsOptions, rememberRefusals } from './stores/remember-refusals.js'
-export { assertCost, assertRefund, type Limit, limitsOf, takeResult } from './stores/requests.js'
+export { assertCost, assertRefund, type Limit, type Limits, limitsOf, takeResult } from './stores/requests.js'
 export type {
   MaybePromise,
   RefundRequest,

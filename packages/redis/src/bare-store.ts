@@ -102,13 +102,13 @@ export function createBareStore({
 
     /** All or nothing. One call of the script, unless a cluster has the limits in several slots. */
     async take(requests) {
-      const { limits, limitOfRequest } = limitsOf(requests)
+      const asked = limitsOf(requests)
+      const { limits } = asked
       const redisLimits = limits.map(limitOf)
       const slots = new Set(redisLimits.map((limit) => slotOf(limit.redisKey)))
       const resultOf = (decisions: readonly Decision[]) =>
         takeResult(
-          requests,
-          limitOfRequest,
+          asked,
           decisions,
           decisions.every(({ allowed }) => allowed),
         )

@@ -73,13 +73,14 @@ export class MemoryStore implements SyncStore {
 
   take(requests: readonly TakeRequest[]): WholeTakeResult {
     const now = this.#clock.nowUs()
-    const { limits, limitOfRequest } = limitsOf(requests)
+    const asked = limitsOf(requests)
+    const { limits } = asked
     // Look at every limit before the first is charged.
     const looks = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, 'peek'))
     const allowed = looks.every((look) => look.allowed)
     const mode = allowed ? 'take' : 'repair'
     const decisions = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, mode))
-    return takeResult(requests, limitOfRequest, decisions, allowed)
+    return takeResult(asked, decisions, allowed)
   }
 
   peek({ policy, key, cost }: TakeRequest): Decision {

@@ -2,8 +2,9 @@ import { msToUs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
+import { isPromise } from './guard-calls.js'
 import { createRefusalMemory, type Refusal, refusedAt } from './refusal-memory.js'
-import { limitsOf } from './requests.js'
+import { type Limits, limitsOf } from './requests.js'
 import type { MaybePromise, RefundRequest, ResetRequest, Store, TakeRequest, TakeResult } from './store.js'
 
 export interface RememberRefusalsOptions {
@@ -65,7 +66,7 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     const { limits, limitOfRequest } = asked
     const known = limits.map((limit) => memory.recall(limit, atUs))
     if (known.some((refusal) => refusal !== undefined && atUs < refusal.untilUs)) {
-      return refusedTake(requests, asked, known, atUs)
+      return refusedTake(asked, known, atUs)
     }
     const asking = known.map((refusal, i) => refusal && askingFor(refusal, limits[i]!.cost)).find(isPromise)
     if (asking !== undefined && mayWait) {
@@ -91,7 +92,7 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     const asked = limitsIfRight(requests)
     const known = asked?.limits.map((limit) => memory.recall(limit, atUs)) ?? []
     const isRefused = known.some((refusal) => refusal !== undefined && atUs < refusal.untilUs)
-    return isRefused ? refusedTake(requests, asked!, known, atUs) : undefined
+    return isRefused ? refusedTake(asked!, known, atUs) : undefined
   }
 
   /** Forgets a key before and after a call that gives it something. */
@@ -99,7 +100,7 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     memory.forget(policy, key)
     const answer = call()
     // A check that was sent meanwhile may have been refused before this call came to anything.
-    return isPromise(answer) ? answer.finally(() => memory.forget(policy, key)) : answer
+    return isPromise(answer) ? Promise.resolve(answer).finally(() => memory.forget(policy, key)) : answer
   }
 
   const remembering: Store = {
@@ -147,8 +148,7 @@ function letOthersWait(refusal: Refusal, cost: number, answer: MaybePromise<unkn
 
 /** A take of which at least one limit is refused from memory: to ask the others would cost as much as the take. */
 function refusedTake(
-  requests: readonly TakeRequest[],
-  { limits, limitOfRequest }: ReturnType<typeof limitsOf>,
+  { limits, limitOfRequest, costs }: Limits,
   known: readonly (Refusal | undefined)[],
   atUs: number,
 ): TakeResult {
@@ -157,7 +157,7 @@ function refusedTake(
   )
   return {
     allowed: false,
-    decisions: requests.map(({ cost }, i) => {
+    decisions: costs.map((cost, i) => {
       const decision = decisions[limitOfRequest[i]!]
       return decision && { ...decision, cost }
     }),
@@ -167,7 +167,7 @@ function refusedTake(
 }
 
 /** None of a take that can never be right: the store, which would not see it here, says so in its own way. */
-function limitsIfRight(requests: readonly TakeRequest[]): ReturnType<typeof limitsOf> | undefined {
+function limitsIfRight(requests: readonly TakeRequest[]): Limits | undefined {
   try {
     const asked = limitsOf(requests)
     for (const { key } of asked.limits) assertKey(key)
@@ -175,10 +175,6 @@ function limitsIfRight(requests: readonly TakeRequest[]): ReturnType<typeof limi
   } catch {
     return undefined
   }
-}
-
-function isPromise<T>(answer: MaybePromise<T>): answer is Promise<T> {
-  return typeof (answer as Promise<T> | undefined)?.then === 'function'
 }
 
 /** The same answer, once it has been read. */

@@ -42,8 +42,16 @@ export interface Limit {
   cost: number
 }
 
-/** The limits that a take comes to, and for each request which of them is its own. */
-export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; limitOfRequest: number[] } {
+/** What the requests of a take come to. Whoever made the list may change it while the take is on its way. */
+export interface Limits {
+  readonly limits: Limit[]
+  /** Of each request which limit is its own. */
+  readonly limitOfRequest: number[]
+  /** Of each request its own cost. */
+  readonly costs: number[]
+}
+
+export function limitsOf(requests: readonly TakeRequest[]): Limits {
   if (!Array.isArray(requests) || requests.length === 0) {
     throw new TidegateError('TAKE_INVALID', 'A take needs at least one request: [{ policy, key, cost }].')
   }
@@ -53,6 +61,7 @@ export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; l
   }
   const limits: Limit[] = []
   const limitOfRequest: number[] = []
+  const costs: number[] = []
   for (const request of requests) {
     if (typeof request !== 'object' || request === null) {
       const message = `Each request of a take is { policy, key, cost }, got ${show(request)}.`
@@ -61,6 +70,7 @@ export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; l
     const { policy, key, cost } = request
     assertPolicy(policy)
     assertCost(policy, cost)
+    costs.push(cost)
     let index = -1
     for (let i = 0; i < limits.length; i++) {
       const other = limits[i]!
@@ -83,21 +93,20 @@ export function limitsOf(requests: readonly TakeRequest[]): { limits: Limit[]; l
       limitOfRequest.push(index)
     }
   }
-  return { limits, limitOfRequest }
+  return { limits, limitOfRequest, costs }
 }
 
 const MAX_REQUESTS = 1000
 
 /** What a take comes to, from the decision of each of its limits. */
 export function takeResult(
-  requests: readonly TakeRequest[],
-  limitOfRequest: readonly number[],
+  { limitOfRequest, costs }: Limits,
   decisions: readonly Decision[],
   allowed: boolean,
 ): WholeTakeResult {
   return {
     allowed,
-    decisions: requests.map(({ cost }, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
+    decisions: costs.map((cost, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
     retryAfterMs: Math.max(...decisions.map((decision) => decision.retryAfterMs)),
     delayMs: allowed ? Math.max(...decisions.map((decision) => decision.delayMs)) : 0,
   }

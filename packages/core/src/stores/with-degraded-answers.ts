@@ -84,7 +84,8 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
 
   function answerTake(requests: readonly TakeRequest[], error: unknown): TakeResult {
     const reason = reasonOf(error)
-    const { limits, limitOfRequest } = limitsOf(requests)
+    const asked = limitsOf(requests)
+    const { limits, limitOfRequest } = asked
     for (const { key } of limits) assertKey(key)
     const refusal = remembered?.(requests)
     if (refusal !== undefined) return refusal
@@ -104,7 +105,7 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
       const mode = modes[i]!
       return mode === 'local' ? found.next().value! : uncounted(policy, cost, mode)
     })
-    return takeResult(requests, limitOfRequest, decisions, local.allowed && strictest !== 'closed')
+    return takeResult(asked, decisions, local.allowed && strictest !== 'closed')
   }
 
   /** Takes if all else allows it; otherwise it only looks. */

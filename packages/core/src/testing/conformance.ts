@@ -185,6 +185,21 @@ export function testStore({ describe, it, deepEqual, open, skip = [] }: Conforma
       )
     })
 
+    promise('answers what was asked, whatever becomes of the list meanwhile', async (store) => {
+      const policy = fixedWindow({ limit: 10, window: '1h' })
+      const requests = ['a', 'b'].map((key, i) => ({ policy, key, cost: 2 + i }))
+      const taking = store.take(requests)
+      requests.length = 0
+      const { decisions } = await taking
+      deepEqual(
+        decisions.map((decision) => [decision?.cost, decision?.remaining]),
+        [
+          [2, 8],
+          [3, 7],
+        ],
+      )
+    })
+
     promise('takes one policy written in two ways for one', async (store) => {
       const perSecond = tokenBucket({ capacity: 5, refillRate: 1 })
       const perMinute = tokenBucket({ capacity: 5, refillRate: '60/1m' })

@@ -26,7 +26,8 @@ export class ReferenceStore implements SyncStore {
   }
 
   take(requests: readonly TakeRequest[]): WholeTakeResult {
-    const { limits, limitOfRequest } = limitsOf(requests)
+    const asked = limitsOf(requests)
+    const { limits } = asked
     const now = this.#clock.nowUs()
     const looks = limits.map((limit) => decide(limit.policy, this.#known(limit), now, limit.cost, 'peek'))
     const allowed = looks.every(({ decision }) => decision.allowed)
@@ -36,7 +37,7 @@ export class ReferenceStore implements SyncStore {
       if (allowed || this.#known(limit) !== undefined) this.#keep(limit, state)
       return decision
     })
-    return takeResult(requests, limitOfRequest, decisions, allowed)
+    return takeResult(asked, decisions, allowed)
   }
 
   peek({ policy, key, cost }: TakeRequest): Decision {
