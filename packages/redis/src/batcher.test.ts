@@ -70,17 +70,58 @@ it('does not send what has waited too long along with what may wait longer', asy
   expect(failed).toStrictEqual(['2 now that one is: it may wait for 50 ms'])
 })
 
+it('a script that is lacking is brought for those alone who still wait', async () => {
+  const ready = new Set([2])
+  let tell = () => {}
+  const { calls, failed, take } = setUp({
+    isReady: (slot) => ready.has(slot),
+    onReady: (listener) => {
+      tell = listener
+    },
+    send: (_, command) => (command === 'eval' ? new Promise(() => {}) : lacking(30)),
+  })
+  tell()
+  take('1 for 35 ms')
+  await vi.advanceTimersByTimeAsync(35)
+  take('1 just now')
+  ready.add(1)
+  tell()
+  await vi.advanceTimersByTimeAsync(40)
+  expect(calls).toStrictEqual([
+    ['evalsha', '1 for 35 ms', '1 just now'],
+    ['eval', '1 just now'],
+  ])
+  expect(failed).toStrictEqual(['1 for 35 ms'])
+})
+
+it('who waits for another to bring the script asks again only if that was in time', async () => {
+  const { calls, failed, take } = setUp({
+    send: (_, command) => lacking(command === 'eval' ? 60 : 10),
+  })
+  take('1 brings it')
+  await vi.advanceTimersByTimeAsync(1)
+  take('1 waits for that')
+  await vi.advanceTimersByTimeAsync(100)
+  expect(calls).toStrictEqual([
+    ['evalsha', '1 brings it'],
+    ['evalsha', '1 waits for that'],
+    ['eval', '1 brings it'],
+  ])
+  expect(failed).toContain('1 waits for that')
+})
+
 it.each([
   [49, ['evalsha', 'eval']],
   [50, ['evalsha']],
 ])('a server that says after %d ms that it lacks the script is then sent %j', async (ms, commands) => {
-  const { calls, take } = setUp({
-    async send() {
-      await new Promise((resolve) => setTimeout(resolve, ms))
-      throw new Error('NOSCRIPT No matching script.')
-    },
-  })
+  const { calls, take } = setUp({ send: () => lacking(ms) })
   take('1')
   await vi.advanceTimersByTimeAsync(90)
   expect(calls.map(([command]) => command)).toStrictEqual(commands)
 })
+
+/** What a server says that does not have the script. */
+async function lacking(afterMs: number): Promise<never> {
+  await new Promise((resolve) => setTimeout(resolve, afterMs))
+  throw new Error('NOSCRIPT No matching script.')
+}

@@ -141,7 +141,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   }
 
   /** Those that have not waited too long; the others fail. */
-  function stillWanted(batch: Waiting[], nowMs: number): Waiting[] {
+  function stillWanted(batch: readonly Waiting[], nowMs: number): readonly Waiting[] {
     if (batch.every((one) => isWanted(one, nowMs))) return batch
     return batch.filter((one) => {
       if (isWanted(one, nowMs)) return true
@@ -153,19 +153,22 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
 
   async function send(lane: Lane, batch: readonly Waiting[], sentMs: number): Promise<void> {
     lane.inFlight++
-    const entries = batch.map((one) => one.entry)
+    let asked = batch
+    const callOfAsked = () => encode(asked.map(entryOf), timeUs())
     try {
-      const call = encode(entries, timeUs())
       let answer: unknown
       try {
-        answer = await ask(call)
+        answer = await ask(callOfAsked())
       } catch (error) {
-        const nowMs = performance.now()
-        if (!lacksScript(error) || !batch.some((one) => isWanted(one, nowMs))) throw error
-        answer = await askWithScript(lane, call)
+        if (!lacksScript(error)) throw error
+        answer = await askWithScript(lane, () => {
+          asked = stillWanted(asked, performance.now())
+          if (asked.length === 0) throw error
+          return callOfAsked()
+        })
       }
-      const replies = decode(entries, answer)
-      for (let i = 0; i < batch.length; i++) settle(batch[i]!, replies[i]!)
+      const replies = decode(asked.map(entryOf), answer)
+      for (let i = 0; i < asked.length; i++) settle(asked[i]!, replies[i]!)
     } catch (error) {
       const failed = storeFailed(error, connection.whyLost?.())
       for (const one of batch) one.reject(failed)
@@ -193,17 +196,18 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   /**
    * Where the server does not have the script, the first call that hears so sends the script itself, which then
    * stays there; the others wait for that one and ask again. The script is longer than a thousand checks, so that
-   * not every call of a full connection should bring it.
+   * not every call of a full connection should bring it. Each time the call is made anew, of what is still wanted.
    */
-  async function askWithScript(lane: Lane, call: Call): Promise<unknown> {
-    const { script, args } = call
+  async function askWithScript(lane: Lane, callOfWanted: () => Call): Promise<unknown> {
+    let { script, args } = callOfWanted()
     for (let attempt = 2; lane.loading?.script === script && attempt <= MAX_ATTEMPTS; attempt++) {
       await lane.loading.call.catch(() => {})
       try {
-        return await ask(call)
+        return await ask(callOfWanted())
       } catch (error) {
         if (!lacksScript(error)) throw error
       }
+      ;({ script, args } = callOfWanted())
     }
     const loading = { script, call: connection.send(args[1]!, 'eval', [script.text, ...args]) }
     lane.loading = loading
@@ -277,6 +281,10 @@ function fitting(waiting: readonly Waiting[], maxBatch: number): number {
     count++
   }
   return count
+}
+
+function entryOf({ entry }: Waiting): Entry {
+  return entry
 }
 
 function isWanted({ sinceMs, waitMs }: Waiting, nowMs: number): boolean {
