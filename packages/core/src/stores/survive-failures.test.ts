@@ -121,6 +121,18 @@ describe('an outage under load', () => {
   })
 })
 
+it('an answer without the store is of what was asked, whatever becomes of the list meanwhile', async () => {
+  const { store, surviving, check, pass } = setUp()
+  await check()
+  store.mood = 'hangs'
+  const requests = ['a', 'b'].map((key) => ({ policy: local, key, cost: 1 }))
+  const taking = surviving.take(requests)
+  requests.length = 0
+  await pass(60)
+  const { allowed, decisions } = await taking
+  expect([allowed, decisions.map((decision) => decision?.degraded)]).toStrictEqual([true, ['local', 'local']])
+})
+
 describe('a cold start', () => {
   it('is no outage while the store is slow to connect', async () => {
     const { store, check, pass, events } = setUp()
@@ -335,16 +347,18 @@ describe('counting in this process', () => {
 })
 
 describe('with a memory of refusals', () => {
+  type Wrap = (store: Store) => Store
+
   it.each([
-    ['around it', (store: Store, wrap: (store: Store) => Store) => rememberRefusals(wrap(store))],
-    ['inside it', (store: Store, wrap: (store: Store) => Store) => wrap(rememberRefusals(store))],
+    ['around it', (store: Store, wrap: Wrap, now: () => number) => rememberRefusals(wrap(store), { now })],
+    ['inside it', (store: Store, wrap: Wrap, now: () => number) => wrap(rememberRefusals(store, { now }))],
   ])(
     '%s, no degraded answer is remembered, and no remembered one speaks for the store',
     async (_, combine) => {
       const { store, circumstances, pass } = setUp()
-      const both = combine(store, (inner) =>
-        surviveFailures(inner, { [CIRCUMSTANCES]: circumstances } as FailureOptions),
-      )
+      const wrap: Wrap = (inner) =>
+        surviveFailures(inner, { [CIRCUMSTANCES]: circumstances } as FailureOptions)
+      const both = combine(store, wrap, circumstances.timers.now)
       const check = (key: string) => both.check({ policy: closed, key, cost: 1000 })
       await check('full')
       expect(await check('full')).toMatchObject({ allowed: false })

@@ -126,10 +126,12 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
 
     async take(requests) {
       assertOpen()
+      // Whoever made the list may change it while the store is asked.
+      const same = Array.isArray(requests) ? requests.map(copyOf) : requests
       try {
         return await store.take(requests)
       } catch (error) {
-        return answerTake(requests, error)
+        return answerTake(same, error)
       }
     },
 
@@ -170,6 +172,10 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
       await store.close()
     },
   }
+}
+
+function copyOf<T>(request: T): T {
+  return request instanceof Object ? { ...request } : request
 }
 
 /** Throws what is not for us to answer: wrong input, and that the store is closed. */
