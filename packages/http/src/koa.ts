@@ -1,8 +1,9 @@
 import type { Context, Middleware, Next } from 'koa'
 import { nodeReader } from './node-facts.js'
 import { hold, setHeaders, whenSent } from './node-response.js'
-import { type Addition, defineRateLimit, type Ruling } from './rate-limit.js'
+import { type Addition, defineRateLimit, type Refusal, type Ruling } from './rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
+import { asError } from './thrown.js'
 import { isPromise } from './when.js'
 
 export type { RateLimitEvent }
@@ -21,14 +22,7 @@ export function rateLimit(options: KoaRateLimitOptions): Middleware {
     const { isGone, refusal, headers, holdMs, atEnd } = ruling
     if (isGone) return undefined
     if (!context.headerSent) setHeaders(context.res, headers)
-    if (refusal !== undefined) {
-      if (handler !== undefined) return handler(context, refusal.event)
-      const { contentType, body } = refusal.answer()
-      context.status = refusal.status
-      context.type = contentType
-      context.body = body
-      return undefined
-    }
+    if (refusal !== undefined) return refuse(refusal, context)
     if (atEnd !== undefined) whenSent(context.res, atEnd)
     if (holdMs === 0) return next().catch(keepHeaders)
     return new Promise<void>((resolve, reject) => {
@@ -44,6 +38,19 @@ export function rateLimit(options: KoaRateLimitOptions): Middleware {
         Object.assign(error, { headers: { ...Object.fromEntries(all), ...own } })
       }
       throw error
+    }
+  }
+
+  async function refuse({ event, status, answer }: Refusal<Context>, context: Context): Promise<unknown> {
+    try {
+      if (handler !== undefined) return await handler(context, event)
+      const { contentType, body } = answer()
+      context.status = status
+      context.type = contentType
+      context.body = body
+      return undefined
+    } catch (error) {
+      throw asError(error)
     }
   }
 

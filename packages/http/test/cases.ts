@@ -485,6 +485,12 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
         expect((await ask()).status).toBe(500)
         expect(application.handled).toBe(0)
       }
+      for (const options of [{ body: fail }, { handler: async () => fail() }]) {
+        const policy = fixedWindow({ limit: 1, window: '365d', name: 'one' })
+        const { ask, application } = await serve({ policy, key: 'all', ...options })
+        expect([(await ask()).status, (await ask()).status]).toStrictEqual([200, 500])
+        expect(application.handled).toBe(1)
+      }
     }
   },
 
