@@ -41,7 +41,8 @@ const schema = {
 export function resetRoutes(app: FastifyInstance, service: Service): void {
   app.delete('/api/v1/rate-limit/reset', { onRequest: adminsOnly(service), schema }, (request, reply) => {
     assertNoBody(request)
-    const { inForce, store } = service
+    const { inForce } = request
+    const { store } = service
     const { key, ...which } = request.query as Question
     if (key === undefined) throw badRequest('key', 'key is missing: say who is to be forgotten.')
     assertClientKey(key)

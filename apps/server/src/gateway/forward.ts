@@ -69,9 +69,10 @@ const outcome: Outcome = {
 }
 
 /** Only what is safe to send twice, and has no body that would have to be sent twice. */
-function mayRetry({ inForce: { route }, retries, body, request }: Exchange, isLost: boolean): boolean {
-  const { retry } = route
-  const most = isLost ? retry.retriesIfLost : retry.retries
+function mayRetry({ inForce, retries, body, request, upgrade }: Exchange, isLost: boolean): boolean {
+  const { retry } = inForce.route
+  // A WebSocket has a connection of its own, which was not kept from before.
+  const most = isLost && upgrade === undefined ? retry.retriesIfLost : retry.retries
   return retries < most && body === undefined && retry.methods.has(request.method)
 }
 

@@ -36,8 +36,11 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
     if (message.tidegate === 'stop') stop()
     else if (message.tidegate === 'metrics') asked.get(message.id)?.(message.text)
     else if (message.tidegate === 'measure') void measure(message.id)
-    else if (message.tidegate === 'begin') begin?.(message)
-    else if (message.tidegate === 'reload') takeUp(message)
+    else if (message.tidegate === 'begin') {
+      // What was to be read again before it is in it.
+      missed = undefined
+      begin?.(message)
+    } else if (message.tidegate === 'reload') takeUp(message)
     else if (serving !== undefined) counting.hear(message, serving.service.live.figures)
   })
   process.on('SIGTERM', stop)
