@@ -19,8 +19,8 @@ export function decisionOf(body: unknown, asked: Asked, timeMs: number, isCharge
   const left = isCount(remaining) ? remaining : 0
   const gone = limit - left - (isCharged ? asked.cost : 0)
   // A service without its store does not know what is left: nobody is to wait as behind a full bucket.
-  const isKnown = isCount(remaining) && algorithm === 'LEAKY_BUCKET'
-  const delayMs = allowed && isKnown ? delayOf(asked.policy, gone) : 0
+  const isHeld = allowed && algorithm === 'LEAKY_BUCKET' && isCount(remaining)
+  const delayMs = isHeld ? delayOf(asked.policy, gone) : 0
   return {
     allowed,
     limit,

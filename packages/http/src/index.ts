@@ -25,6 +25,7 @@ export {
   STANDARDS,
   type Standard,
 } from './headers.js'
+export { isHashedKey } from './key.js'
 export { type CanonicalTarget, canonicalPath } from './path.js'
 export { laxPath } from './path-pattern.js'
 export { clientAddress, clientIp, defineProxies, type Proxies, type ProxiesOptions } from './proxies.js'

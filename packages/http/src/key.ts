@@ -9,7 +9,12 @@ const MAX_KEY_BYTES = 256
  * or it could be chosen to be somebody else's key.
  */
 export function asKey(text: string): string {
-  return isKey(text) && !HASHED.test(text) ? text : `sha256:${sha256Hex(text)}`
+  return isKey(text) && !isHashedKey(text) ? text : `sha256:${sha256Hex(text)}`
+}
+
+/** Whether a key is the hash of a text. */
+export function isHashedKey(key: string): boolean {
+  return HASHED.test(key)
 }
 
 const HASHED = /^sha256:[\da-f]{64}$/

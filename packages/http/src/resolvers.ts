@@ -1,6 +1,7 @@
 import { type MaybePromise, show, TidegateError } from '@tidegate/core'
 import { asKey } from './key.js'
 import type { RequestFacts } from './request.js'
+import { countedMethod } from './sources.js'
 import { parseTemplate } from './template.js'
 import { when, whenAll } from './when.js'
 
@@ -50,7 +51,7 @@ export function byRoute(): KeyResolver {
 
 const BY_ROUTE: KeyResolver = Object.freeze({
   resolve: ({ method, route }: RequestFacts) =>
-    route === undefined ? undefined : asKey(`route:${method === 'HEAD' ? 'GET' : method} ${route}`),
+    route === undefined ? undefined : asKey(`route:${countedMethod(method)} ${route}`),
 })
 
 /** A verified user: `user:123`. The function reads who it is from the framework's request. */

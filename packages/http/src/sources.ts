@@ -23,10 +23,14 @@ export function sourceOf(name: string): Source | undefined {
 /** What names of headers and cookies are made of. */
 export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
+/** HEAD runs what GET runs, and must not be a second limit for it. */
+export function countedMethod(method: string): string {
+  return method === 'HEAD' ? 'GET' : method
+}
+
 const PLAIN_SOURCES = {
   ip: (request) => request.ip,
-  // HEAD runs what GET runs, and must not be a second limit for it.
-  method: ({ method }) => (method === 'HEAD' ? 'GET' : method),
+  method: ({ method }) => countedMethod(method),
   // As rules match it: `/login;a=1` and `/LOGIN` must not be limits of their own.
   path: (request) => laxPath(request.path).toLowerCase(),
   route: (request) => request.route,

@@ -2,6 +2,7 @@ import { show } from '@tidegate/core'
 import {
   canonicalPath,
   formatAddress,
+  isHashedKey,
   type LimitShown,
   limitsFor,
   parseAddress,
@@ -80,7 +81,7 @@ export function checkRules(
   const { caller } = request
   if (caller !== null) {
     asked.forEach(({ take, by }, i) => {
-      assertOwn(caller, HASHED.test(take.key) ? startOf(matched[i]!) || take.key : take.key, by)
+      assertOwn(caller, isHashedKey(take.key) ? startOf(matched[i]!) || take.key : take.key, by)
     })
   }
   const withoutKey = rules.filter((rule) => !matched.includes(rule) && rule.matches(facts)).map(nameOf)
@@ -114,9 +115,6 @@ function answerOf(rules: readonly Rule[], taken: Taken): object {
     results,
   }
 }
-
-/** What is left of a key that is too long, or has characters in it that no key has. No other key looks like it. */
-const HASHED = /^sha256:[\da-f]{64}$/
 
 /** What every key of a rule begins with, also one that was hashed: whose it is must not hang on what clients send. */
 function startOf({ key }: Rule): string {

@@ -6,9 +6,9 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export type Replaced = { text: string; values: readonly string[] } | { problem: string }
 
 /**
- * `${NAME}` and `${NAME:-fallback}`, or `${NAME:fallback}` as Spring has it, in a value become what the environment says;
- * `$${` writes `${`. As in a shell, the fallback also stands in for a variable that is empty. What comes out is not looked at again: the
- * environment cannot bring in more variables, nor anything else that YAML would understand.
+ * `${NAME}` and `${NAME:-fallback}`, or `${NAME:fallback}` as Spring has it, in a value become what the environment
+ * says; `$${` writes `${`. As in a shell, the fallback also stands in for a variable that is empty. What comes out is
+ * not looked at again: the environment cannot bring in more variables, nor anything else that YAML would understand.
  */
 export function replaceVariables(written: string, env: Environment): Replaced {
   let text = ''

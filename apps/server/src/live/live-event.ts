@@ -1,3 +1,4 @@
+import { isHashedKey } from '@tidegate/http'
 import type { InForce } from '../in-force.js'
 import { CHECK_SECONDS } from '../metrics/metrics.js'
 import { type Breaker, type Counts, type DegradedMode, type Figures, quantile, since } from './figures.js'
@@ -143,10 +144,8 @@ function keysOf(keys: readonly TopKey[], { policies }: InForce): KeyCount[] {
     return { policy, key: text.slice(end + 1), count, error, isHashed }
   })
   // A policy whose keys have only just become secret may have been noted before.
-  return counts.filter(({ key, isHashed }) => !isHashed || HASH.test(key)).slice(0, SHOWN_KEYS)
+  return counts.filter(({ key, isHashed }) => !isHashed || isHashedKey(key)).slice(0, SHOWN_KEYS)
 }
-
-const HASH = /^sha256:[\da-f]{64}$/
 
 function round(value: number, decimals: number): number {
   return Number(value.toFixed(decimals))

@@ -30,8 +30,9 @@ export class MemoryStore implements SyncStore {
   #clock: Clock
   readonly #maxKeys: number
   #slots = new Slots()
+  /** The first of each name's spaces; the others are behind it. */
   readonly #spaces = new Map<string, Space>()
-  /** The same by their numbers, by which rows name them. */
+  /** All of them by their numbers, by which rows name them. */
   readonly #spaceByNumber: (Space | undefined)[] = []
   readonly #keyOf = (slot: number) => this.#slots.chunk(slot).keys[rowOf(slot)]!
   #lastSpace: Space | undefined
@@ -138,7 +139,7 @@ export class MemoryStore implements SyncStore {
     return mode === 'take' ? this.#newSlot(space, key, now) : 0
   }
 
-  /** The keys under this policy's name, read by this policy from now on. */
+  /** The keys that this policy's algorithm has counted under its name, read by this policy from now on. */
   #spaceOf(policy: Policy): Space {
     const last = this.#lastSpace
     return last !== undefined && last.policy === policy ? last : this.#findSpace(policy)
@@ -174,7 +175,7 @@ export class MemoryStore implements SyncStore {
     this.#spaces.set(space.policy.name, space)
   }
 
-  /** Two names for every new one: names without keys do not pile up. */
+  /** Two spaces for every new one: those without keys do not pile up. */
   #sweepSpaces(): void {
     for (let i = 0; i < SWEPT_PER_NEW_KEY; i++) {
       this.#spacesSweptUpTo =
@@ -313,7 +314,7 @@ interface Space {
   number: number
   readonly slots: KeyMap
   size: number
-  /** The policy last seen under this name. */
+  /** The policy last seen under this name and algorithm. */
   policy: Policy
   readonly algorithm: Algorithm<Policy, object>
   /** That of another algorithm under the same name. */

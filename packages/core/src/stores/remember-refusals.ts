@@ -65,9 +65,8 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
     if (asked === undefined) return store.take(requests)
     const { limits, limitOfRequest } = asked
     const known = limits.map((limit) => memory.recall(limit, atUs))
-    if (known.some((refusal) => refusal !== undefined && atUs < refusal.untilUs)) {
-      return refusedTake(asked, known, atUs)
-    }
+    const refused = refusedTake(asked, known, atUs)
+    if (refused !== undefined) return refused
     const asking = known.map((refusal, i) => refusal && askingFor(refusal, limits[i]!.cost)).find(isPromise)
     if (asking !== undefined && mayWait) {
       const same = requests.map((request) => ({ ...request }))
@@ -90,9 +89,9 @@ export function rememberRefusals(store: Store, options: RememberRefusalsOptions 
   function remembered(requests: readonly TakeRequest[]): TakeResult | undefined {
     const atUs = nowUs()
     const asked = limitsIfRight(requests)
-    const known = asked?.limits.map((limit) => memory.recall(limit, atUs)) ?? []
-    const isRefused = known.some((refusal) => refusal !== undefined && atUs < refusal.untilUs)
-    return isRefused ? refusedTake(asked!, known, atUs) : undefined
+    if (asked === undefined) return undefined
+    const known = asked.limits.map((limit) => memory.recall(limit, atUs))
+    return refusedTake(asked, known, atUs)
   }
 
   /** Forgets a key before and after a call that gives it something. */
@@ -132,7 +131,7 @@ function askingFor({ asking }: Refusal, cost: number): Promise<unknown> | undefi
 }
 
 /**
- * Whoever wants what has been refused until now waits for this answer, and then asks only if it was allowed:
+ * Whoever wants what has been refused until now waits for this answer, and then asks only if it was allowed, or has run out by then:
  * without this, every check of a flood that is made in one round trip would reach the store each time that a
  * refusal runs out.
  */
@@ -146,15 +145,19 @@ function letOthersWait(refusal: Refusal, cost: number, answer: MaybePromise<unkn
   answer.then(answered, answered)
 }
 
-/** A take of which at least one limit is refused from memory: to ask the others would cost as much as the take. */
+/**
+ * A take of which at least one limit is refused from memory: to ask the others would cost as much as the take. Undefined
+ * if none is.
+ */
 function refusedTake(
   { limits, limitOfRequest, costs }: Limits,
   known: readonly (Refusal | undefined)[],
   atUs: number,
-): TakeResult {
+): TakeResult | undefined {
   const decisions = known.map((refusal, i) =>
     refusal !== undefined && atUs < refusal.untilUs ? refusedAt(refusal, limits[i]!.cost, atUs) : undefined,
   )
+  if (decisions.every((decision) => decision === undefined)) return undefined
   return {
     allowed: false,
     decisions: costs.map((cost, i) => {
