@@ -49,43 +49,30 @@ function setUp(connection: Partial<RedisConnection>) {
 }
 
 it('does not send what has waited too long along with what may wait longer', async () => {
-  const ready = new Set<number>()
-  let tell = () => {}
-  const { calls, failed, take } = setUp({
-    isReady: (slot) => ready.has(slot),
-    onReady: (listener) => {
-      tell = listener
-    },
-  })
+  const { nodes, makeReady } = nodesOf()
+  const { calls, failed, take } = setUp(nodes)
   take('2 before any node is there: it may wait for 1 s')
-  ready.add(1)
-  tell()
+  makeReady(1)
   take('2 now that one is: it may wait for 50 ms')
   await vi.advanceTimersByTimeAsync(300)
   take('2 in time')
-  ready.add(2)
-  tell()
+  makeReady(2)
   await vi.advanceTimersByTimeAsync(1)
   expect(calls).toStrictEqual([['evalsha', '2 before any node is there: it may wait for 1 s', '2 in time']])
   expect(failed).toStrictEqual(['2 now that one is: it may wait for 50 ms'])
 })
 
 it('a script that is lacking is brought for those alone who still wait', async () => {
-  const ready = new Set([2])
-  let tell = () => {}
+  const { nodes, makeReady } = nodesOf()
   const { calls, failed, take } = setUp({
-    isReady: (slot) => ready.has(slot),
-    onReady: (listener) => {
-      tell = listener
-    },
+    ...nodes,
     send: (_, command) => (command === 'eval' ? new Promise(() => {}) : lacking(30)),
   })
-  tell()
+  makeReady(2)
   take('1 for 35 ms')
   await vi.advanceTimersByTimeAsync(35)
   take('1 just now')
-  ready.add(1)
-  tell()
+  makeReady(1)
   await vi.advanceTimersByTimeAsync(40)
   expect(calls).toStrictEqual([
     ['evalsha', '1 for 35 ms', '1 just now'],
@@ -119,6 +106,24 @@ it.each([
   await vi.advanceTimersByTimeAsync(90)
   expect(calls.map(([command]) => command)).toStrictEqual(commands)
 })
+
+/** A cluster of which no node can be reached until it is told so. */
+function nodesOf() {
+  const ready = new Set<number>()
+  let tell = () => {}
+  return {
+    nodes: {
+      isReady: (slot: number) => ready.has(slot),
+      onReady(listener: () => void) {
+        tell = listener
+      },
+    },
+    makeReady(slot: number) {
+      ready.add(slot)
+      tell()
+    },
+  }
+}
 
 /** What a server says that does not have the script. */
 async function lacking(afterMs: number): Promise<never> {

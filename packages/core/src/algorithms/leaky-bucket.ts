@@ -40,15 +40,15 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
     if (charged) level += cost * d
 
     // From now on, not since the epoch: a bucket of centuries would pass 2^53.
-    const drained = at - now + timeToFlow(policy, level)
+    const untilEmpty = at - now + timeToFlow(policy, level)
     if (charged || (moved && mode !== 'peek')) {
       numbers[state + LEVEL] = level
       numbers[state + UNIT] = d
       numbers[state + TIME] = at
-      numbers[state + EXPIRES_AT] = now + drained
+      numbers[state + EXPIRES_AT] = now + untilEmpty
     }
 
-    const resetAfter = level === 0 ? 0 : drained
+    const resetAfter = level === 0 ? 0 : untilEmpty
     return {
       allowed,
       limit: policy.limit,

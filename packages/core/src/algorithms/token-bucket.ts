@@ -40,15 +40,15 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
     if (charged) level -= cost * d
 
     // From now on, not since the epoch: a bucket of centuries would pass 2^53.
-    const refilled = at - now + timeToFlow(policy, full - level)
+    const untilFull = at - now + timeToFlow(policy, full - level)
     if (charged || (moved && mode !== 'peek')) {
       numbers[state + LEVEL] = level
       numbers[state + UNIT] = d
       numbers[state + TIME] = at
-      numbers[state + EXPIRES_AT] = now + refilled
+      numbers[state + EXPIRES_AT] = now + untilFull
     }
 
-    const resetAfter = level === full ? 0 : refilled
+    const resetAfter = level === full ? 0 : untilFull
     return {
       allowed,
       limit: policy.limit,
