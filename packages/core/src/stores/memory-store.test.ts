@@ -61,6 +61,35 @@ describe('what it remembers', () => {
     expect(store.size).toBeLessThanOrEqual(1000)
   })
 
+  it('stays as it is while the store grows', () => {
+    const { store } = storeOf(1_000_000)
+    const log = slidingWindowLog({ limit: 10, window: '1m', name: 'log' })
+    const costOf = (i: number) => 1 + (i % 10)
+    for (let i = 0; i < 20_000; i++) {
+      store.check({ policy: minute, key: `k${i}`, cost: costOf(i) })
+      store.check({ policy: log, key: `k${i}`, cost: costOf(i) })
+      // Refused from the first row on.
+      if (costOf(i) === 10) store.check({ policy: minute, key: `k${i}`, cost: 1 })
+    }
+    for (const policy of [minute, log]) {
+      const wrong = count(
+        20_000,
+        (i) => store.peek({ policy, key: `k${i}`, cost: 1 }).remaining !== 10 - costOf(i),
+      )
+      expect(wrong).toBe(0)
+    }
+    expect(store.size).toBe(40_000)
+  })
+
+  it('is little where there are few keys', () => {
+    const before = heapUsed()
+    const stores = Array.from({ length: 200 }, () => storeOf(1_000_000).store)
+    for (const store of stores) store.check({ policy: minute, key: 'k', cost: 1 })
+    // Some 4 kB each.
+    expect(heapUsed() - before).toBeLessThan(4e6)
+    expect(stores.every((store) => store.size === 1)).toBe(true)
+  })
+
   it('is not looked at by peek: a peek keeps nothing', () => {
     const { store } = storeOf(10)
     for (let i = 0; i < 100; i++) store.peek({ policy: minute, key: `k${i}`, cost: 1 })

@@ -6,21 +6,23 @@ const { ROW } = LAYOUT
  * Rows for keys. A row's place, its slot, is a number above 0.
  *
  * Rows come in chunks of plain numbers: to the garbage collector a million of them are a few hundred objects,
- * growing never copies, and one can be picked at random, which is what eviction needs. The first row of
- * each chunk belongs to nobody and stays zeros: it is what a key without state is read from.
+ * growing copies one chunk at most, and one can be picked at random, which is what eviction needs. The first
+ * row of each chunk belongs to nobody and stays zeros: it is what a key without state is read from.
+ *
+ * The first chunk starts small and doubles until it is as large as the others, so that a store of few keys is
+ * small. Up to then it is the only one, and known before a slot is: a processor that has guessed so reads the
+ * row as soon as it has the slot's number.
  */
 export class Slots {
   /** Rows in use. */
   size = 0
   /** Every slot in use is below it. */
-  end = 0
+  end = 1
 
-  readonly #chunks: Chunk[] = []
+  #first = makeChunk(FIRST_ROWS)
+  /** Those behind the first. */
+  readonly #others: Chunk[] = []
   #firstFree = 0
-
-  constructor() {
-    this.#grow()
-  }
 
   /** A row of zeros for this key. */
   add(owner: number, key: string): number {
@@ -47,13 +49,13 @@ export class Slots {
 
   /** The chunk that a slot is in, at `rowOf(slot)`. Slot 0 is in the first chunk. */
   chunk(slot: number): Chunk {
-    return this.#chunks[slot >>> CHUNK_BITS]!
+    return slot < CHUNK ? this.#first : this.#others[(slot >>> CHUNK_BITS) - 1]!
   }
 
   #free(): number {
     const slot = this.#firstFree
     if (slot === 0) {
-      if (rowOf(this.end) === 0) this.#grow()
+      if (this.end === this.#first.keys.length || rowOf(this.end) === 0) this.#grow()
       return this.end++
     }
     this.#firstFree = this.chunk(slot).numbers[rowOf(slot) * ROW]!
@@ -61,14 +63,13 @@ export class Slots {
   }
 
   #grow(): void {
-    this.#chunks.push({
-      numbers: zeros(CHUNK * ROW),
-      objects: [],
-      blockedUntil: [],
-      owners: new Int32Array(CHUNK).fill(NOBODY),
-      keys: new Array(CHUNK).fill(''),
-    })
-    this.end++
+    if (this.end < CHUNK) {
+      this.#first = twiceAsLarge(this.#first)
+    } else {
+      this.#others.push(makeChunk(CHUNK))
+      // Its first row is nobody's.
+      this.end++
+    }
   }
 }
 
@@ -88,21 +89,46 @@ export function clear(chunk: Chunk, row: number): void {
 }
 
 export function blockUntil(chunk: Chunk, row: number, time: number): void {
-  if (chunk.blockedUntil.length === 0) chunk.blockedUntil = zeros(CHUNK)
+  if (chunk.blockedUntil.length === 0) chunk.blockedUntil = zeros(chunk.keys.length)
   chunk.blockedUntil[row] = time
 }
 
 export const NOBODY = -1
 
-/** With their header, a chunk's numbers are larger than what V8's scavenger copies (128 kB): growing makes no work for it. */
-const CHUNK_BITS = 12
+const FIRST_ROWS = 64
+/** As many rows as there are keys in a `KeyMap` at its fastest. */
+const CHUNK_BITS = 14
 const CHUNK = 1 << CHUNK_BITS
 
+function makeChunk(rows: number): Chunk {
+  return {
+    numbers: zeros(rows * ROW),
+    objects: [],
+    blockedUntil: [],
+    owners: new Int32Array(rows).fill(NOBODY),
+    keys: new Array(rows).fill(''),
+  }
+}
+
+function twiceAsLarge(chunk: Chunk): Chunk {
+  const more = makeChunk(chunk.keys.length)
+  const owners = new Int32Array(2 * chunk.owners.length)
+  owners.set(chunk.owners)
+  owners.set(more.owners, chunk.owners.length)
+  return {
+    numbers: chunk.numbers.concat(more.numbers),
+    objects: chunk.objects,
+    blockedUntil: chunk.blockedUntil.concat(zeros(chunk.blockedUntil.length)),
+    owners,
+    keys: chunk.keys.concat(more.keys),
+  }
+}
+
 /** To copy zeros is far faster than to make them. */
-let untouched: number[] | undefined
+let untouched = makeRows(FIRST_ROWS).numbers
 
 function zeros(count: number): number[] {
-  untouched ??= makeRows(CHUNK).numbers
+  while (untouched.length < count) untouched = untouched.concat(untouched)
   return untouched.slice(0, count)
 }
 
