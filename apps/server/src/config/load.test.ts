@@ -261,6 +261,9 @@ describe('a key pattern', () => {
     ['(?:\\w+:)?\\d+', 'user:12', true],
     ['(\\d{1,3}[.]){3}\\d{1,3}', '192.0.2.1', true],
     ['\\(a+\\)+[(*)]+', '(aa)(*)', true],
+    ['([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}', '2001:db8:0:0:0:0:0:1', true],
+    ['(?:(?:shop|office):){1,3}\\w+?', 'shop:office:1', true],
+    ['(ab)+(?:\\u{61}\\.)*(c|d)?', 'ababa.d', true],
   ])('%s and the whole of %j: %s', (pattern, key, matches) => {
     expect(configOf(`keyPattern: '${pattern}'`).keyPattern?.test(key)).toBe(matches)
   })
@@ -275,6 +278,13 @@ describe('a key pattern that one key could keep busy', () => {
     '(a+)?(b|(c*)d){2}',
     '(\\w+){10}',
     '([)]+){2,}',
+    '(a|aa)+',
+    '(?:\\w|\\d)*:',
+    '(?<part>ab?)+',
+    '((a|aa)b{0}){1,}',
+    '(a{1,2}){2,}',
+    '((ab)+)+',
+    '((a|b)(c|d)){20}',
   ])('%s is refused', (pattern) => {
     const loaded = loadConfig({ text: `keyPattern: '${pattern}'`, env: {} })
     expect(loaded).toMatchObject({ mistakes: [{ message: expect.stringContaining('must not have +') }] })
