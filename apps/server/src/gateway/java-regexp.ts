@@ -1,3 +1,5 @@
+import { REPEATED_CHOICE, repeatsChoice } from '../config/repeated-choice.js'
+
 /*
  * Expressions in a Spring file are Java's. Most mean the same here; with the flag `u`, what JavaScript does not know
  * is an error and not something else.
@@ -7,7 +9,8 @@
 export function javaRegExp(source: string): RegExp | { readonly problem: string } {
   const [, inline = '', body = ''] = /^(?:\(\?([ims]+)\))?([\s\S]*)$/.exec(source)!
   try {
-    return new RegExp(withoutNeedlessEscapes(body), `u${[...new Set(inline)].join('')}`)
+    const made = new RegExp(withoutNeedlessEscapes(body), `u${[...new Set(inline)].join('')}`)
+    return repeatsChoice(made.source) ? { problem: REPEATED_CHOICE } : made
   } catch (error) {
     const why = String((error as Error).message)
       .split(': ')
