@@ -53,7 +53,9 @@ function carryOut<Request>(ruling: Ruling<Request>, { response, next, refuse }: 
 
 /** Does what is to be done at the end, if the whole answer goes out. */
 export function whenSent(response: ServerResponse, atEnd: NonNullable<Ruling<never>['atEnd']>): void {
-  response.once('finish', () => atEnd(response.statusCode)?.())
+  response.once('finish', () => {
+    if (response.writableEnded && streamOf(response).writableFinished) atEnd(response.statusCode)?.()
+  })
 }
 
 /** Sets our headers beside those of limiters in front. */
@@ -63,7 +65,7 @@ export function setHeaders(response: ServerResponse, headers: Readonly<Record<st
 
 /** Goes on after so long. If the client hangs up before, never: nobody is there to be answered. */
 export function hold(ms: number, response: ServerResponse, next: () => void, gone = () => {}): void {
-  if (response.destroyed) {
+  if (streamOf(response).destroyed) {
     gone()
     return
   }
@@ -76,6 +78,14 @@ export function hold(ms: number, response: ServerResponse, next: () => void, gon
     gone()
   }
   response.once('close', letGo)
+}
+
+/**
+ * What knows how far an answer has come. An HTTP/2 response does not: it finishes also when its client breaks it off, and
+ * never says that it is destroyed.
+ */
+function streamOf(response: ServerResponse): Pick<ServerResponse, 'writableFinished' | 'destroyed'> {
+  return (response as ServerResponse & { stream?: ServerResponse }).stream ?? response
 }
 
 function send(refusal: Refusal<unknown>, response: ServerResponse): void {

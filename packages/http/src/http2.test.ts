@@ -1,0 +1,121 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { createLimiter, fixedWindow, leakyBucket, ManualClock, MemoryStore } from '@tidegate/core'
+import { fastify } from 'fastify'
+import Koa from 'koa'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { AnyRequest } from '../test/framework.js'
+import { rateLimit as fastifyRateLimit } from './fastify.js'
+import { rateLimit as koaRateLimit } from './koa.js'
+import { rateLimit as nodeRateLimit } from './node.js'
+import type { RateLimitOptions } from './rate-limit-options.js'
+
+// Node's responses of HTTP/2 look like those of HTTP/1, but for how they end.
+
+type Options = RateLimitOptions<AnyRequest>
+/** Answers `hello`, or never where the path is `/never`. */
+type Serve = (options: Options, reached: () => void) => Promise<Http2Server>
+
+const SERVE: Record<string, Serve> = {
+  async 'node:http2'(options, reached) {
+    const handle = nodeRateLimit(options)((request, response) => {
+      reached()
+      if (request.url !== '/never') response.end('hello')
+    })
+    return createServer((request, response) =>
+      handle(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+    )
+  },
+
+  async Koa(options, reached) {
+    const app = new Koa()
+    app.use(koaRateLimit(options))
+    app.use((context) => {
+      reached()
+      context.status = 200
+      if (context.path === '/never') return new Promise(() => {})
+      context.body = 'hello'
+    })
+    return createServer(app.callback() as never)
+  },
+
+  async Fastify(options, reached) {
+    const app = fastify({ http2: true })
+    await app.register(fastifyRateLimit, options)
+    app.get('/*', (request, reply) => {
+      reached()
+      if (request.url !== '/never') reply.send('hello')
+    })
+    await app.ready()
+    return app.server
+  },
+}
+
+let server: Http2Server | undefined
+let session: ClientHttp2Session | undefined
+afterEach(() => {
+  session?.destroy()
+  server?.close()
+})
+
+async function start(serve: Serve, options: Options, reached = () => {}) {
+  server = await serve(options, reached)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const streams: ServerHttp2Stream[] = []
+  server.on('stream', (stream) => streams.push(stream))
+  const ask = (path: string) => session!.request({ ':path': path }).on('error', () => {})
+  return { ask, streams }
+}
+
+describe.each(Object.keys(SERVE))('%s', (name) => {
+  it('gives back when the whole answer is sent, and not what a client breaks off', async () => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 10, window: '365d' }) })
+    const reached = vi.fn()
+    const options: Options = { limiter, key: 'all', refundWhen: () => true }
+    const { ask, streams } = await start(SERVE[name]!, options, reached)
+
+    const brokenOff = ask('/never')
+    await vi.waitFor(() => expect(reached).toHaveBeenCalledTimes(1))
+    brokenOff.close(constants.NGHTTP2_CANCEL)
+    await vi.waitFor(() => expect(streams[0]!.destroyed).toBe(true))
+    await once(ask('/').resume(), 'close')
+    await once(ask('/').resume(), 'close')
+    expect(reached).toHaveBeenCalledTimes(3)
+    await vi.waitFor(() => expect(limiter.peek('all').remaining).toBe(9))
+  })
+
+  it('does not hold who has gone before it is known for how long', async () => {
+    const policy = leakyBucket({ capacity: 10, leakRate: 100 })
+    const limiter = createLimiter({ policy, store: new MemoryStore({ clock: new ManualClock(0) }) })
+    limiter.check('all')
+    const reached = vi.fn()
+    let [isAsked, tell] = [false, (_: string) => {}]
+    const key = () => {
+      isAsked = true
+      return new Promise<string>((resolve) => {
+        tell = resolve
+      })
+    }
+    const { ask, streams } = await start(SERVE[name]!, { limiter, key, queue: true }, reached)
+
+    const gone = ask('/')
+    await vi.waitFor(() => expect(isAsked).toBe(true))
+    gone.close(constants.NGHTTP2_CANCEL)
+    await vi.waitFor(() => expect(streams[0]!.destroyed).toBe(true))
+    tell('all')
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    expect(reached).not.toHaveBeenCalled()
+    expect(limiter.peek('all').remaining).toBe(8)
+  })
+})
