@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
-import { fixedWindow } from '@tidegate/core'
+import { createLimiter, fixedWindow } from '@tidegate/core'
 import express, { type Express, type Request, type Response } from 'express'
 // @ts-expect-error: the same types, which it does not have under this name
 import express4 from 'express-4'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { listen } from '../test/listen.js'
 import { rateLimit } from './express.js'
@@ -168,5 +168,14 @@ describe('in Express, a likely mistake', () => {
 
   it('is none of them in an application as it should be', async () => {
     expect(await warnings((app) => app.use(rateLimit({ policy })))).toStrictEqual([])
+  })
+})
+
+it('leaves a route the types of its parameters', () => {
+  const app = express()
+  const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) })
+  app.get('/users/:id', rateLimit({ limiter }), (request, response) => {
+    expectTypeOf(request.params).toEqualTypeOf<{ id: string }>()
+    response.end()
   })
 })

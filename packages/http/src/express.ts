@@ -1,4 +1,4 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 import { nodeReader } from './node-facts.js'
 import { limit } from './node-response.js'
 import { type Addition, defineRateLimit, type Refusal } from './rate-limit.js'
@@ -17,12 +17,23 @@ export interface ExpressRateLimitOptions extends RateLimitOptions<Request> {
   ) => unknown
 }
 
+/**
+ * Middleware for whatever parameters a route has. A `RequestHandler` has parameters of its own, and with it in front the
+ * type of `request.params` would no longer be the route's.
+ */
+export type ExpressRateLimit = <Params, Answer, Body, Query>(
+  request: Request<Params, Answer, Body, Query>,
+  response: Response<Answer>,
+  next: NextFunction,
+) => void
+
 /** `app.use(rateLimit({ limiter }))`, or for a route: `app.get('/search', rateLimit({ limiter }), …)`. */
-export function rateLimit(options: ExpressRateLimitOptions): RequestHandler {
+export function rateLimit(options: ExpressRateLimitOptions): ExpressRateLimit {
   const rateLimiting = defineRateLimit(options, ADDITION)
   const { handler } = options
 
-  return function rateLimit(request, response, next) {
+  return function rateLimit(asked, response, next) {
+    const request = asked as Request
     const refuse = handler && (({ event }: Refusal<Request>) => handler(request, response, next, event))
     limit(rateLimiting, request, { response, next, refuse })
   }
