@@ -310,6 +310,18 @@ describe('choosing', () => {
     expect(faults).toStrictEqual([])
     await close()
   })
+
+  it('copies also where a page has no clipboard, as over plain HTTP from another machine', async () => {
+    const { page, close } = await openPage(browser, site.url, '#/choose?answers=nnny')
+    await page.evaluate(`
+      Object.defineProperty(navigator, 'clipboard', { value: undefined })
+      addEventListener('copy', () => { document.title = String(getSelection()) })
+    `)
+    await page.getByRole('button', { name: WORDS.en.choose.copyWhat('YAML') }).click()
+    await page.getByRole('button', { name: WORDS.en.choose.copied }).waitFor()
+    expect(await page.title()).toContain('algorithm: sliding-window-log, limit: 100, window: 1m')
+    await close()
+  })
 })
 
 describe('the theme', () => {

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { oneOf, wholeNumber } from '../address.js'
 import { formatBytes, formatCount } from '../format.js'
 import { usePage } from '../page-context.js'
@@ -129,14 +129,11 @@ function Texts({ choice, keys }: { choice: Choice; keys: number }) {
 function Code({ title, note, text }: { title: string; note: string; text: string }) {
   const { words } = usePage()
   const [isCopied, setCopied] = useState(false)
+  const code = useRef<HTMLElement>(null)
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text)
-      setCopied(true)
-      setTimeout(() => setCopied(false), 2000)
-    } catch {
-      // Not every browser lets a page write there; the text is there to be selected.
-    }
+    if (!(await copyText(text, code.current))) return
+    setCopied(true)
+    setTimeout(() => setCopied(false), 2000)
   }
   return (
     <section>
@@ -144,12 +141,33 @@ function Code({ title, note, text }: { title: string; note: string; text: string
       <p class="note">{note}</p>
       <div class="code">
         <pre>
-          <code data-code={title}>{text}</code>
+          <code ref={code} data-code={title}>
+            {text}
+          </code>
         </pre>
-        <button type="button" class="quiet" onClick={copy} aria-label={words.choose.copyWhat(title)}>
+        <button
+          type="button"
+          class="quiet"
+          onClick={copy}
+          aria-label={isCopied ? words.choose.copied : words.choose.copyWhat(title)}
+        >
           {isCopied ? words.choose.copied : words.choose.copy}
         </button>
       </div>
     </section>
   )
+}
+
+/**
+ * Whether it is copied. A page that came by plain HTTP from another machine has no clipboard, and not every browser lets
+ * others write there: then the text is selected, and copied from there, or by the visitor.
+ */
+async function copyText(text: string, shown: HTMLElement | null): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    if (shown !== null) getSelection()?.selectAllChildren(shown)
+    return document.execCommand('copy')
+  }
 }
