@@ -118,4 +118,12 @@ describe.each(Object.keys(SERVE))('%s', (name) => {
     expect(reached).not.toHaveBeenCalled()
     expect(limiter.peek('all').remaining).toBe(8)
   })
+
+  it('knows the host, which HTTP/2 calls :authority', async () => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 10, window: '365d' }) })
+    const { ask } = await start(SERVE[name]!, { limiter, key: 'host:{header.host}' })
+    await once(ask('/').resume(), 'close')
+    const { port } = server!.address() as AddressInfo
+    expect(limiter.peek(`host:127.0.0.1:${port}`).remaining).toBe(9)
+  })
 })

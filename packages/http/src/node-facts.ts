@@ -68,7 +68,9 @@ class NodeFacts<Request> implements RequestFacts {
   }
 
   header(name: string): string | undefined {
-    const value = this.message.headers[name]
+    const { headers } = this.message
+    // HTTP/2 has another name for the host, which comes before this one (RFC 9113, 8.3.1).
+    const value = name === 'host' ? (headers[':authority'] ?? headers.host) : headers[name]
     if (typeof value === 'string') return value
     // Of `constructor` and `__proto__` every object has one, which no client has sent.
     return Array.isArray(value) ? value.join(', ') : undefined
