@@ -6,6 +6,7 @@ import express4 from 'express-4'
 import { afterEach, describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { listen } from '../test/listen.js'
+import { failingStore } from '../test/stores.js'
 import { rateLimit } from './express.js'
 import { byRoute } from './resolvers.js'
 
@@ -50,6 +51,7 @@ describe('in Express', () => {
     return (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init)
   }
 
+  const five = fixedWindow({ limit: 5, window: '365d', name: 'five' })
   const one = fixedWindow({ limit: 1, window: '365d', name: 'one' })
 
   it('the name of a route is not for clients to choose by how they write where its router is mounted', async () => {
@@ -92,6 +94,20 @@ describe('in Express', () => {
       )
       expect(answer.headers.get('ratelimit-policy')).toMatch(/^"outer";q=10;w=\d+, "one";q=1;w=\d+$/)
     }
+  })
+
+  it('no number of another limiter stands beside the limit of one whose store fails', async () => {
+    const app = express().use(
+      rateLimit({ policy: one, key: 'all' }),
+      rateLimit({ policy: five, key: 'all', store: failingStore() }),
+    )
+    const ask = await serve(app.get('/', (_, response) => void response.send('hello')))
+    const { headers } = await ask('/')
+    expect(headers.get('x-ratelimit-degraded')).toBe('open')
+    expect(headers.get('x-ratelimit-limit')).toBe('5')
+    expect(headers.get('x-ratelimit-remaining')).toBeNull()
+    expect(headers.get('x-ratelimit-reset')).toBeNull()
+    expect(headers.get('ratelimit')).toMatch(/^"one";r=0;t=\d+$/)
   })
 
   it('what has been answered meanwhile stays as it is', async () => {

@@ -3,6 +3,7 @@ import { fixedWindow } from '@tidegate/core'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
+import { failingStore } from '../test/stores.js'
 import { rateLimit } from './fastify.js'
 
 describeCases({
@@ -88,6 +89,18 @@ describe('the plugin', () => {
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
     const { headers } = await fetch(url)
     expect(headers.get('ratelimit')).toMatch(/^"many";r=99;t=\d+, "one";r=0;t=\d+$/)
+  })
+
+  it('leaves no number of another beside its limit while its store fails', async () => {
+    const app = fastify()
+    closing.push(app)
+    app.register(rateLimit, { policy: many, key: 'all' })
+    app.register(rateLimit, { policy: one, key: 'all', store: failingStore() })
+    app.get('/', async () => 'hello')
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    const { headers } = await fetch(url)
+    expect(headers.get('x-ratelimit-limit')).toBe('1')
+    expect(headers.get('x-ratelimit-remaining')).toBeNull()
   })
 
   it('limits routes from before and after it, in other plugins too, and what is not found', async () => {

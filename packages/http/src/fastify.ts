@@ -1,6 +1,6 @@
 import { show, TidegateError } from '@tidegate/core'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { joinField } from './headers.js'
+import { joinField, outdatedBy } from './headers.js'
 import { nodeReader } from './node-facts.js'
 import { hold, whenSent } from './node-response.js'
 import { type Addition, defineRateLimit, type Ruling } from './rate-limit.js'
@@ -104,6 +104,7 @@ function hookOf(options: FastifyRouteRateLimitOptions): Hook {
     const { isGone, refusal, headers, holdMs, atEnd } = ruling
     if (isGone || (reply.sent && refusal !== undefined)) return undefined
     if (!reply.sent) {
+      for (const name of outdatedBy(headers)) reply.removeHeader(name)
       for (const name in headers) reply.header(name, joinField(reply.getHeader(name), headers[name]!))
     }
     if (refusal !== undefined) {

@@ -1,4 +1,4 @@
-import { joinField } from './headers.js'
+import { joinField, outdatedBy } from './headers.js'
 import type { Refusal, Ruling } from './rate-limit.js'
 
 type Fields = Readonly<Record<string, string>>
@@ -32,8 +32,9 @@ export function withHeaders(response: Response, headers: Fields): Response {
  * request: an answer may be one object for many requests.
  */
 export function besideOthers(request: Request, headers: Fields): Fields {
-  const inner = written.get(request)
+  const inner = written.get(request) ?? {}
   const all: Record<string, string> = { ...headers }
+  for (const name of outdatedBy(inner)) delete all[name]
   for (const name in inner) all[name] = joinField(headers[name], inner[name]!)
   written.set(request, all)
   return all

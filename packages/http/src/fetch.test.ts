@@ -3,6 +3,7 @@ import { createLimiter, fixedWindow } from '@tidegate/core'
 import { expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { listen } from '../test/listen.js'
+import { failingStore } from '../test/stores.js'
 import { toResponse } from '../test/to-response.js'
 import { rateLimit } from './fetch.js'
 
@@ -78,6 +79,16 @@ it('one limiter in another lists its limits beside those of the other, on an ans
   }
   const refused = await handle(new Request('http://localhost/'))
   expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toStrictEqual([429, '5'])
+})
+
+it('no number of another limiter stands beside the limit of one whose store fails', async () => {
+  const outer = rateLimit({ policy: fixedWindow({ limit: 10, window: '365d', name: 'outer' }), key: 'all' })
+  const failing = { policy: fixedWindow({ limit: 5, window: '365d', name: 'inner' }), store: failingStore() }
+  const handle = outer(rateLimit({ ...failing, key: 'all' })(() => new Response('hello')))
+  const { headers } = await handle(new Request('http://localhost/'))
+  expect(headers.get('x-ratelimit-limit')).toBe('5')
+  expect(headers.get('x-ratelimit-remaining')).toBeNull()
+  expect(headers.get('ratelimit')).toMatch(/^"outer";r=9;t=\d+$/)
 })
 
 it('an address that is promised is told of', async () => {

@@ -49,6 +49,17 @@ export function joinField(outer: unknown, inner: string): string {
   return typeof outer === 'string' && isList(outer) && isList(inner) ? `${outer}, ${inner}` : inner
 }
 
+/**
+ * Which fields of limiters further out are to go for those of this one. Who decided without a store knows no number but
+ * its limit, and the others' would stand beside it as if they were its own.
+ */
+export function outdatedBy(inner: Readonly<Fields>): readonly string[] {
+  return inner['x-ratelimit-degraded'] === undefined ? NONE : NUMBERS
+}
+
+const NONE: readonly string[] = []
+const NUMBERS = ['x-ratelimit-remaining', 'x-ratelimit-reset', 'ratelimit-remaining', 'ratelimit-reset']
+
 /** Of what we write only drafts 8 and 10 have lists, and they begin with the name of a policy. */
 function isList(field: string): boolean {
   return field[0] === '"'

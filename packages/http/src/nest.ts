@@ -16,7 +16,7 @@ import { APP_GUARD, Reflector } from '@nestjs/core'
 import type { MaybePromise } from '@tidegate/core'
 import { parseCost } from './cost.js'
 import { COUNTED_BY, defineCounting } from './counting.js'
-import { joinField } from './headers.js'
+import { joinField, outdatedBy } from './headers.js'
 import { nodeReader } from './node-facts.js'
 import { hold, whenSent } from './node-response.js'
 import { defineProxies } from './proxies.js'
@@ -169,6 +169,7 @@ function checkOf(options: NestRateLimitOptions): Check {
     const raw = response.raw ?? response
     if (isGone || (raw.headersSent && refusal !== undefined)) return stop()
     if (!raw.headersSent) {
+      for (const name of outdatedBy(headers)) response.removeHeader(name)
       for (const name in headers) response.header(name, joinField(response.getHeader(name), headers[name]!))
     }
     if (refusal !== undefined) {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { joinField } from './headers.js'
+import { joinField, outdatedBy } from './headers.js'
 import type { RateLimit, Refusal, Ruling } from './rate-limit.js'
 import { asError } from './thrown.js'
 import { isPromise } from './when.js'
@@ -60,6 +60,7 @@ export function whenSent(response: ServerResponse, atEnd: NonNullable<Ruling<nev
 
 /** Sets our headers beside those of limiters in front. */
 export function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const name of outdatedBy(headers)) response.removeHeader(name)
   for (const name in headers) response.setHeader(name, joinField(response.getHeader(name), headers[name]!))
 }
 
