@@ -45,6 +45,18 @@ const check = (key: string, policy = 'per-user', { url } = open) =>
 
 const fact = (page: Page, name: string) => page.locator(`[data-fact="${name}"]`)
 
+/** Words that stand on more than one line. */
+function brokenWords(element: Element): string[] {
+  return [...element.querySelectorAll('th')].flatMap(({ firstChild: text }) =>
+    [...(text?.textContent ?? '').matchAll(/\S+/g)].flatMap(({ 0: word, index }) => {
+      const range = document.createRange()
+      range.setStart(text!, index)
+      range.setEnd(text!, index + word.length)
+      return range.getClientRects().length > 1 ? [word] : []
+    }),
+  )
+}
+
 const DESKTOP = { width: 1280, height: 900 }
 const PHONE = { width: 360, height: 740 }
 const looks = [
@@ -76,6 +88,7 @@ describe.each(looks)(
         // No number is out of sight.
         const table = page.getByRole('region', { name: words.live.byPolicy })
         expect(await table.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0)
+        expect(await table.locator('thead').evaluate(brokenWords)).toStrictEqual([])
       }
       if (path.startsWith('/key?')) await fact(page, 'key').waitFor()
       if (path === '/policies') await fact(page, 'reload').waitFor()
