@@ -53,7 +53,7 @@ export function show(value: unknown): string {
 /** Refuses options that are no object or have a name that means nothing: a typo must not be a silent default. */
 export function assertOptions(of: string, options: unknown, known: readonly string[]): void {
   const list = known.join(', ')
-  if (typeof options !== 'object' || options === null) {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TidegateError('OPTION_INVALID', `${of} takes an object of ${list}, got ${show(options)}.`)
   }
   for (const field of Object.keys(options)) {

@@ -47,6 +47,12 @@ describe('options that are wrong', () => {
       /has no option "windowMs"; it takes/,
     ],
     ['no options', undefined as never, undefined, /takes an object of limiter/],
+    [
+      'a list of proxies in place of options',
+      { limiter, proxies: ['10.0.0.0/8'] },
+      undefined,
+      /takes an object of trusted, .*got \["10.0.0.0\/8"\]/,
+    ],
     ['a limiter that is none', { limiter: {} }, 'limiter', /made by createLimiter\(\)/],
     ['a store beside a limiter', { limiter, store: memoryStore() }, 'store', /write it in createLimiter\(\)/],
     ['failure beside a limiter', { limiter, failure: false }, 'failure', /write it in createLimiter\(\)/],
