@@ -186,6 +186,13 @@ describe('only what is safe is sent again:', () => {
     await expect(patient(URL_ASKED, { headers: { 'a b': '1' } })).rejects.toThrow(TypeError)
     expect(calls).toBe(0)
   })
+
+  it.each(['ftp://api.test/', 'htpp://api.test/'])('not %s, which is no HTTP', async (url) => {
+    const waits: BackoffWait[] = []
+    const patient = withBackoff(fetch, { wait: async () => {}, onWait: (one) => waits.push(one) })
+    await expect(patient(url)).rejects.toThrow('fetch failed')
+    expect(waits).toStrictEqual([])
+  })
 })
 
 describe('a signal', () => {

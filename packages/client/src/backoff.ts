@@ -79,7 +79,9 @@ interface Outcome {
 /** Bodies up to this are read to the end, so that their connection can be used again. */
 const MAX_READ_BYTES = 65_536
 
-function isRepeatable({ method, headers, hasLastingBody }: Call, { methods }: BackoffSettings): boolean {
+function isRepeatable({ url, method, headers, hasLastingBody }: Call, { methods }: BackoffSettings): boolean {
+  // What is no HTTP goes over no network: `ftp:` and a misspelt `htpp:` are wrong the next time too.
+  if (!/^https?:/.test(url)) return false
   return hasLastingBody && (methods.includes(method) || headers.has('idempotency-key'))
 }
 
