@@ -133,6 +133,20 @@ it('an answer without the store is of what was asked, whatever becomes of the li
   expect([allowed, decisions.map((decision) => decision?.degraded)]).toStrictEqual([true, ['local', 'local']])
 })
 
+it.each(['check', 'peek'] as const)(
+  'a %s without the store is of what was asked, whatever becomes of the request meanwhile',
+  async (method) => {
+    const { store, surviving, check, pass } = setUp()
+    await check()
+    store.mood = 'hangs'
+    const request = { policy: local, key: 'a', cost: 1 }
+    const asking = surviving[method](request)
+    Object.assign(request, { policy: closed, key: 'b', cost: 2 })
+    await pass(60)
+    expect(await asking).toMatchObject({ allowed: true, cost: 1, policy: local.name, degraded: 'local' })
+  },
+)
+
 describe('a cold start', () => {
   it('is no outage while the store is slow to connect', async () => {
     const { store, check, pass, events } = setUp()

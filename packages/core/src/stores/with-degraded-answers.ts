@@ -117,10 +117,12 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
   return {
     async check(request) {
       assertOpen()
+      // Whoever made the request may use it for the next while the store is asked.
+      const { policy, key, cost } = request
       try {
         return await store.check(request)
       } catch (error) {
-        return answerOne('check', request, error)
+        return answerOne('check', { policy, key, cost }, error)
       }
     },
 
@@ -137,10 +139,12 @@ export function withDegradedAnswers(store: Store, options: DegradedAnswersOption
 
     async peek(request) {
       assertOpen()
+      // Whoever made the request may use it for the next while the store is asked.
+      const { policy, key, cost } = request
       try {
         return await store.peek(request)
       } catch (error) {
-        return answerOne('peek', request, error)
+        return answerOne('peek', { policy, key, cost }, error)
       }
     },
 
