@@ -8,8 +8,6 @@ import { storeFailed } from './store-failure.js'
 export interface DeadlineQueue {
   /** The answer, or a failure if it is not there within the deadline, counted from `sentMs`. */
   race<T>(answer: Promise<T>, sentMs: number): Promise<T>
-  /** Lets go of the timer if nobody waits. By itself it does so only when the timer is due. */
-  rest(): void
 }
 
 export interface DeadlineQueueOptions {
@@ -77,6 +75,8 @@ export function createDeadlineQueue({ deadlineMs, timers, onAnswer }: DeadlineQu
           leave(waiting)
           isForgiven = false
           onAnswer()
+          // One that is due soon is left for the next call: to set it anew each time would cost more.
+          if (deadlineMs > SOON_MS) rest()
           resolve(value)
         },
         (error) => {
@@ -90,6 +90,7 @@ export function createDeadlineQueue({ deadlineMs, timers, onAnswer }: DeadlineQu
     })
   }
 
+  /** Lets go of the timer if nobody waits: it would keep a program that is done from ending. */
   function rest(): void {
     if (timer === undefined || ring.next !== ring) return
     timers.cancel(timer)
@@ -97,7 +98,7 @@ export function createDeadlineQueue({ deadlineMs, timers, onAnswer }: DeadlineQu
     isArmed = false
   }
 
-  return { race, rest }
+  return { race }
 }
 
 interface Waiting {
@@ -116,3 +117,5 @@ function leave(waiting: Waiting): void {
 
 /** From when on a timer is late because the event loop was blocked, and not for its own coarseness. */
 const LATE_MS = 10
+/** A timer that is due within this time keeps no program from ending that anybody would notice. */
+const SOON_MS = 100

@@ -154,6 +154,18 @@ describe('a deadline', () => {
     expect(timers.waiting).toBe(0)
   })
 
+  it('keeps no timer of seconds once nobody waits, and has one again for the next', async () => {
+    const { timers, store, limited } = await setUpConnected({ deadlineMs: 5000 })
+    await limited.check(request)
+    expect(timers.waiting).toBe(0)
+    store.mood = 'hangs'
+    const seen = outcome(limited.check(request))
+    await timers.pass(4999)
+    expect(seen.is).toBe('waiting')
+    await timers.pass(1)
+    expect(seen.is).toBe('timeout')
+  })
+
   it('leaves what the store says as it is: answers, errors, plain values, what it throws', async () => {
     const { store, limited } = setUp()
     expect(await limited.check(request)).toStrictEqual({ ...store.memory.peek(request), remaining: 999 })

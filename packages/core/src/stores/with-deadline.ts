@@ -23,8 +23,6 @@ export function withDeadline(store: Store, { deadlineMs, connectTimeoutMs, timer
     timers,
     onAnswer() {
       queue = usual
-      // It may have a second to go, and would keep a program that is done from ending.
-      beforeFirstAnswer.rest()
     },
   })
   let queue = beforeFirstAnswer
