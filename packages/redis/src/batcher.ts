@@ -184,8 +184,8 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   function settle(one: Waiting, reply: EntryReply): void {
     if ('failed' in reply) {
       // It comes inside an answer, where no client looks for it.
-      if (reply.failed.startsWith('READONLY')) connection.leave?.()
-      one.reject(storeFailed(new Error(reply.failed)))
+      if (reply.failed.message.startsWith('READONLY')) connection.leave?.()
+      one.reject(storeFailed(reply.failed))
     } else one.resolve(reply)
   }
 

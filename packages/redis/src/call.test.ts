@@ -36,6 +36,16 @@ describe('what is no answer of the script is no decision', () => {
   })
 })
 
+it('a limit of whose answer nothing can be made fails by itself, and the others are decided', async () => {
+  const store = storeThatHears([NOW_US, 11, 1000, 0, 12, 1000, 0, 9, 1000, 0])
+  const checks = ['a', 'b', 'c'].map((key) => store.check({ ...request, key }))
+  expect(await Promise.allSettled(checks)).toMatchObject([
+    { status: 'fulfilled', value: { remaining: 5 } },
+    { status: 'rejected', reason: { code: 'STORE_FAILED' } },
+    { status: 'fulfilled', value: { remaining: 4 } },
+  ])
+})
+
 it('an answer of the script is one', async () => {
   expect(await storeThatHears([NOW_US, 11, 1000, 0]).check(request)).toMatchObject({
     allowed: true,

@@ -20,7 +20,7 @@ export type Entry =
   | { kind: 'refund'; limits: readonly [RedisLimit]; decidedAt: number }
 
 /** What the script found for one entry. */
-export type EntryReply = Decided | { failed: string }
+export type EntryReply = Decided | { failed: Error }
 
 /** A decision for each limit, and the units that a refund gave. */
 export interface Decided {
@@ -94,7 +94,10 @@ function argumentsOf(policy: Policy): string[] {
 
 const argumentsByPolicy = new WeakMap<Policy, string[]>()
 
-/** What the reply says of each entry. Anything that is not as `lua/main.lua` promises is refused. */
+/**
+ * What the reply says of each entry. Anything that is not as `lua/main.lua` promises is refused; of one entry alone,
+ * where it can be told which: the others have been decided.
+ */
 export function decode(entries: readonly Entry[], reply: unknown): EntryReply[] {
   let reason = 1
   for (const entry of entries) reason += 3 * entry.limits.length
@@ -105,17 +108,27 @@ export function decode(entries: readonly Entry[], reply: unknown): EntryReply[] 
   return entries.map((entry) => {
     const first = at
     at += 3 * entry.limits.length
-    if (numbers[first] === -1) return { failed: String(reply[reason++] ?? 'the script gave no reason') }
-    if (entry.kind === 'refund') {
-      const { policy, cost } = entry.limits[0]!
-      const unit = 'd' in policy ? policy.d : 1
-      return { decisions: [], given: whole(numbers[first], cost * unit) / unit }
+    if (numbers[first] === -1) {
+      return { failed: new Error(String(reply[reason++] ?? 'the script gave no reason')) }
     }
-    const decisions = entry.limits.map(({ policy, cost }, i) =>
-      decisionOf(policy, cost, now, numbers, first + 3 * i),
-    )
-    return { decisions, given: 0 }
+    try {
+      return decidedOf(entry, now, numbers, first)
+    } catch (error) {
+      return { failed: error as Error }
+    }
   })
+}
+
+function decidedOf(entry: Entry, now: number, numbers: readonly unknown[], first: number): Decided {
+  if (entry.kind === 'refund') {
+    const { policy, cost } = entry.limits[0]!
+    const unit = 'd' in policy ? policy.d : 1
+    return { decisions: [], given: whole(numbers[first], cost * unit) / unit }
+  }
+  const decisions = entry.limits.map(({ policy, cost }, i) =>
+    decisionOf(policy, cost, now, numbers, first + 3 * i),
+  )
+  return { decisions, given: 0 }
 }
 
 function decisionOf(
