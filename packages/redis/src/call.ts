@@ -131,6 +131,9 @@ function decidedOf(entry: Entry, now: number, numbers: readonly unknown[], first
   return { decisions, given: 0 }
 }
 
+/** A bucket may take up to 2^53 to fill, and its clock may have stepped back by as much. */
+const MAX_WAIT = 2 ** 54
+
 function decisionOf(
   policy: Policy,
   cost: number,
@@ -140,14 +143,14 @@ function decisionOf(
 ): Decision {
   const packed = whole(numbers[at], 2 * policy.limit + 1)
   const allowed = packed % 2 === 1
-  const wait = whole(numbers[at + 2]) / 1000
+  const wait = whole(numbers[at + 2], MAX_WAIT) / 1000
   return {
     allowed,
     limit: policy.limit,
     cost,
     remaining: Math.floor(packed / 2),
     retryAfterMs: allowed ? 0 : wait,
-    resetAfterMs: whole(numbers[at + 1]) / 1000,
+    resetAfterMs: whole(numbers[at + 1], MAX_WAIT) / 1000,
     delayMs: allowed ? wait : 0,
     timeMs: now / 1000,
     policy: policy.name,

@@ -51,6 +51,24 @@ it.each(ALGORITHM_NAMES)(`%s: ${TRACES * STEPS} steps`, async (algorithm) => {
   }
 })
 
+it.each([
+  tokenBucket({ capacity: 1_000_000_000, refillRate: '1000/9007199ms', name: 'centuries' }),
+  leakyBucket({ capacity: 1_000_000_000, leakRate: '1000/9007199ms', name: 'centuries' }),
+])('$algorithm: waits that pass 2^53, since the clock has stepped back', async (policy) => {
+  const clock = new ManualClock(Date.parse('2030-01-01T10:00:00Z'))
+  const reference = new ReferenceStore(clock)
+  const store = timedStore(server.url, clock, policy.algorithm)
+  try {
+    for (const cost of [policy.limit - 5, 1, policy.limit, 1]) {
+      const request = { policy, key: 'k', cost }
+      expect(await store.check(request)).toStrictEqual(reference.check(request))
+      clock.advance(-86_400_000.001)
+    }
+  } finally {
+    await store.close()
+  }
+})
+
 it('calls with everything in them decide as one step after the other would', async () => {
   const seed = Math.floor(Math.random() * 2 ** 31)
   const { between, oneOf } = randomFrom(seed)
