@@ -7,7 +7,8 @@ Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund
 ]]
 local window = a
 local start, length, prev, curr = read(key, 'c', '<c1dddd', 33)
-known = start ~= nil
+-- No window is longer than 366 days: that is damage too.
+known = start ~= nil and length <= 31622400000000
 if not known then start, length, prev, curr = 0, 0, 0, 0 end
 
 local at = now

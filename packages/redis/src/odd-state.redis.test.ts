@@ -43,6 +43,10 @@ const ODD: [string, (name: string) => Promise<unknown>][] = [
       (name) => on.redis.set(name, packedState(letter, ...withNumber(letter, number))),
     ]),
   ),
+  ...['f', 'c'].map((letter): [string, (name: string) => Promise<unknown>] => [
+    `a state "${letter}" of a window of centuries`,
+    (name) => on.redis.set(name, packedState(letter, ...withNumber(letter, 2 ** 53 - 1))),
+  ]),
   // A short log has the same numbers as a list has, after its letter and a shift.
   ['a short log cut short', (name) => on.redis.set(name, packedState('l', 0, 0, NOW_US, 3).subarray(0, 32))],
   ['a short log without units', (name) => on.redis.set(name, packedState('l', 0, 0))],
