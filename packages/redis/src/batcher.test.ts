@@ -107,6 +107,31 @@ it.each([
   expect(calls.map(([command]) => command)).toStrictEqual(commands)
 })
 
+it('keys whose slot moves are asked for one by one, since no node has all of them', async () => {
+  const { calls, failed, take } = setUp({
+    async send(_, __, args) {
+      const keys = args.slice(2, 2 + Number(args[1]))
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      if (new Set(keys).size > 1) throw new Error('TRYAGAIN Multiple keys request during rehashing of slot')
+      return [1, ...keys.flatMap(() => [1, 0, 0])]
+    },
+  })
+  for (const key of ['1 a', '1 b']) take(key)
+  await vi.advanceTimersByTimeAsync(10)
+  expect(failed).toStrictEqual(['1 a', '1 b'])
+  for (const key of ['1 a', '1 a', '1 b', '1 a']) take(key)
+  await vi.advanceTimersByTimeAsync(30)
+  expect(calls.slice(1)).toStrictEqual([
+    ['evalsha', '1 a', '1 a'],
+    ['evalsha', '1 b'],
+    ['evalsha', '1 a'],
+  ])
+  await vi.advanceTimersByTimeAsync(1000)
+  for (const key of ['1 a', '1 b']) take(key)
+  await vi.advanceTimersByTimeAsync(10)
+  expect(calls.slice(4)).toStrictEqual([['evalsha', '1 a', '1 b']])
+})
+
 /** A cluster of which no node can be reached until it is told so. */
 function nodesOf() {
   const ready = new Set<number>()

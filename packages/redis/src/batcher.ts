@@ -26,6 +26,8 @@ interface Lane {
   busyUntilMs: number
   /** Whether the last answer was here soon. */
   isNear: boolean
+  /** Until when each call has one key only: the slot moves from node to node, and no node has all of its keys. */
+  apartUntilMs: number
   /** The call that brings a script to a server that does not have it, and which. */
   loading: { script: Script; call: Promise<unknown> } | undefined
 }
@@ -81,6 +83,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
         scheduledMs: 0,
         busyUntilMs: 0,
         isNear: false,
+        apartUntilMs: 0,
         loading: undefined,
       }
       lanes.set(slot, lane)
@@ -115,7 +118,9 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     const nowMs = performance.now()
     while (mayLeave(lane)) {
       // Not only the first are old: who came before there was a connection may wait longer than who came after.
-      const batch = stillWanted(takeFirst(lane, fitting(lane.waiting, maxBatch)), lane.scheduledMs)
+      const count =
+        nowMs < lane.apartUntilMs ? ofOneKey(lane.waiting, maxBatch) : fitting(lane.waiting, maxBatch)
+      const batch = stillWanted(takeFirst(lane, count), lane.scheduledMs)
       if (batch.length > 0) void send(lane, batch, nowMs)
     }
     if (lane.limits > 0) watch()
@@ -170,6 +175,7 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
       const replies = decode(asked.map(entryOf), answer)
       for (let i = 0; i < asked.length; i++) settle(asked[i]!, replies[i]!)
     } catch (error) {
+      if (isMoving(error)) lane.apartUntilMs = performance.now() + APART_MS
       const failed = storeFailed(error, connection.whyLost?.())
       for (const one of batch) one.reject(failed)
     } finally {
@@ -268,6 +274,8 @@ const MAX_IN_FLIGHT_NEAR = 1
  * waiting for the other.
  */
 const MAX_LIMITS_IN_FLIGHT = 256
+/** For so long after a slot was found to be moving, its keys are asked for one by one. */
+const APART_MS = 1000
 /** After so many times without the script, a call brings it itself: somebody keeps flushing. */
 const MAX_ATTEMPTS = 3
 
@@ -281,6 +289,16 @@ function fitting(waiting: readonly Waiting[], maxBatch: number): number {
     count++
   }
   return count
+}
+
+/** The same of those alone that ask for the first one's key. A take of several keys has a call to itself. */
+function ofOneKey(waiting: readonly Waiting[], maxBatch: number): number {
+  const [first, ...others] = waiting[0]!.entry.limits
+  if (others.length > 0) return 1
+  const isOther = ({ entry: { limits } }: Waiting) =>
+    limits.length > 1 || limits[0]!.redisKey !== first!.redisKey
+  const count = waiting.slice(0, maxBatch).findIndex(isOther)
+  return count < 0 ? Math.min(waiting.length, maxBatch) : count
 }
 
 function entryOf({ entry }: Waiting): Entry {
@@ -300,6 +318,11 @@ function takeFirst(lane: Lane, count: number): Waiting[] {
 
 function lacksScript(error: unknown): boolean {
   return String((error as Error)?.message).startsWith('NOSCRIPT')
+}
+
+/** What a cluster says of several keys while their slot moves; ioredis asks a few times before it says so. */
+function isMoving(error: unknown): boolean {
+  return /^TRYAGAIN|^Too many Cluster redirections/.test(String((error as Error)?.message))
 }
 
 function storeFailed(error: unknown, whyLost?: string): TidegateError {
