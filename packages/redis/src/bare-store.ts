@@ -120,6 +120,9 @@ export function createBareStore({
       if (!looks.every(({ allowed }) => allowed)) return resultOf(looks)
       if (!isWanted())
         throw new TidegateError('STORE_FAILED', 'Redis took too long to look at all the limits.')
+      // It was made before that, and fails as whatever was on its way: a limiter answers for it.
+      if (isClosed)
+        throw new TidegateError('STORE_FAILED', 'The store was closed before the limits were charged.')
       const result = resultOf(await takeAcrossSlots(limits, looks))
       if (!result.allowed) lostRaces.add(result)
       return result

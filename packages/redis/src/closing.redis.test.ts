@@ -39,3 +39,23 @@ it('what could not be sent when the store is closed fails at once', async () => 
   const closed = expect.stringContaining('the store was closed')
   expect(await Promise.all(checks)).toStrictEqual([closed, closed, closed])
 })
+
+it('a take that has looked into several slots when the store is closed is still answered by its limiter', async () => {
+  const policy = fixedWindow({ limit: 5, window: '1h', name: 'looked' })
+  const sent: string[] = []
+  const store = new RedisStore({
+    isCluster: true,
+    async call(command) {
+      sent.push(command)
+      // When both have been sent.
+      await new Promise((resolve) => setImmediate(resolve))
+      await store.close()
+      return [Date.now() * 1000, 11, 0, 0]
+    },
+    quit: async () => 'OK',
+  })
+  const limiter = createLimiter({ store, policy })
+  const result = await limiter.store.take(['a', 'b'].map((key) => ({ policy, key, cost: 1 })))
+  expect(result).toMatchObject({ allowed: true, decisions: [{ degraded: 'open' }, { degraded: 'open' }] })
+  expect(sent).toStrictEqual(['evalsha', 'evalsha'])
+})
