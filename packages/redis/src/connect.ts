@@ -85,6 +85,8 @@ function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions)
     return new Cluster(hosts, {
       // Its offline queue stays on: it needs it to connect. `watchNodes` keeps it empty.
       redisOptions: common,
+      // ioredis would go to the address of a host, and a certificate is for its name.
+      ...(common.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
       clusterRetryStrategy: retryDelayMs,
       // Again: a call whose connection was lost is never sent again by itself.
       retryDelayOnFailover: 0,

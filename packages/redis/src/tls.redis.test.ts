@@ -74,12 +74,25 @@ it('Sentinel: with TLS to the sentinels too, and not only to the primary', async
 })
 
 it('Cluster: with TLS to every node', async () => {
-  const args = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']
-  const node = await keep(startRedis(args, { certificate }))
+  const node = await clusterNode(certificate, '--cluster-announce-ip', '127.0.0.1')
+  const store = open(`redis+cluster://127.0.0.1:${node.port}`, { tls: { ca: certificate.cert } })
+  expect(await twoOfThree(store)).toStrictEqual([true, true, false])
+})
+
+it('Cluster: certificates for the names of hosts, and not for their addresses', async () => {
+  const named = makeCertificate('DNS:localhost')
+  const names = ['--cluster-announce-hostname', 'localhost', '--cluster-preferred-endpoint-type', 'hostname']
+  const node = await clusterNode(named, ...names)
+  const store = open(`redis+cluster://localhost:${node.port}`, { tls: { ca: named.cert } })
+  expect(await twoOfThree(store)).toStrictEqual([true, true, false])
+})
+
+/** A cluster of one. */
+async function clusterNode(certificate: Certificate, ...args: string[]): Promise<RedisServer> {
+  const node = await keep(startRedis(['--cluster-enabled', 'yes', ...args], { certificate }))
   await node.ask('CLUSTER ADDSLOTSRANGE 0 16383')
   await until('the cluster to be well', async () =>
     (await node.ask('CLUSTER INFO')).includes('cluster_state:ok'),
   )
-  const store = open(`redis+cluster://127.0.0.1:${node.port}`, { tls: { ca: certificate.cert } })
-  expect(await twoOfThree(store)).toStrictEqual([true, true, false])
-})
+  return node
+}
