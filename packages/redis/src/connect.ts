@@ -3,6 +3,7 @@ import { show, TidegateError } from '@tidegate/core'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { watchNodes } from './cluster-nodes.js'
 import { ofIoredis, type RedisConnection } from './connection.js'
+import { TlsConnector } from './tls-connector.js'
 
 export interface ConnectOptions {
   /** User name, if it is not in the URL. Default: none. */
@@ -81,10 +82,11 @@ function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady'
 }
 
 function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions): Redis | Cluster {
+  const direct: RedisOptions = common.tls ? { ...common, Connector: TlsConnector } : common
   if (scheme === 'redis+cluster') {
     return new Cluster(hosts, {
       // Its offline queue stays on: it needs it to connect. `watchNodes` keeps it empty.
-      redisOptions: common,
+      redisOptions: direct,
       // ioredis would go to the address of a host, and a certificate is for its name.
       ...(common.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
       clusterRetryStrategy: retryDelayMs,
@@ -108,7 +110,7 @@ function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions)
       sentinelRetryStrategy: retryDelayMs,
     })
   }
-  return new Redis({ ...common, ...hosts[0]!, db: path === '' ? 0 : Number(path) })
+  return new Redis({ ...direct, ...hosts[0]!, db: path === '' ? 0 : Number(path) })
 }
 
 /**

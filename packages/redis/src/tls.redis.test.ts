@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { fixedWindow } from '@tidegate/core'
 import { type Certificate, makeCertificate } from '@tidegate/fixtures/certificate'
 import { type RedisServer, startRedis, startServer } from '@tidegate/fixtures/redis-server'
@@ -85,6 +87,20 @@ it('Cluster: certificates for the names of hosts, and not for their addresses', 
   const node = await clusterNode(named, ...names)
   const store = open(`redis+cluster://localhost:${node.port}`, { tls: { ca: named.cert } })
   expect(await twoOfThree(store)).toStrictEqual([true, true, false])
+})
+
+it('Cluster: a certificate that nobody has vouched for fails checks, and not the process', async () => {
+  const node = await clusterNode(certificate, '--cluster-announce-ip', '127.0.0.1')
+  const program = `
+    import { createLimiter, fixedWindow } from '@tidegate/core'
+    import { RedisStore } from '@tidegate/redis'
+    const store = new RedisStore('redis+cluster://127.0.0.1:${node.port}', { tls: {} })
+    const limiter = createLimiter({ store, policy: fixedWindow({ limit: 5, window: '1h', name: 'tls' }) })
+    for (let i = 0; i < 3; i++) console.log((await limiter.check('k')).degraded)
+    await store.close()`
+  const args = ['--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  expect(stdout).toBe('open\nopen\nopen\n')
 })
 
 /** A cluster of one. */
