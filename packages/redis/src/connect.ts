@@ -3,7 +3,7 @@ import { show, TidegateError } from '@tidegate/core'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { watchNodes } from './cluster-nodes.js'
 import { ofIoredis, type RedisConnection } from './connection.js'
-import { TlsConnector } from './tls-connector.js'
+import { tlsConnector } from './tls-connector.js'
 
 export interface ConnectOptions {
   /** User name, if it is not in the URL. Default: none. */
@@ -39,11 +39,15 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     retryStrategy: retryDelayMs,
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   }
-  const client = open(scheme, hosts, path, common)
-  // Every failed call is told to whoever made it; ioredis would print what nobody listens to.
   let lost: Error | undefined
+  const client = open(scheme, hosts, path, common, (error) => {
+    lost = error
+  })
+  // Every failed call is told to whoever made it; ioredis would print what nobody listens to.
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
-    lost = error.lastNodeError ?? error
+    const said = error.lastNodeError ?? error
+    // All that a cluster says of a certificate that is refused.
+    if (lost === undefined || said.message !== 'Connection is closed.') lost = said
   })
   // Not when it is ready: of a database that is not there it has heard by then.
   client.on('connect', () => {
@@ -81,8 +85,14 @@ function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady'
   }
 }
 
-function open(scheme: Scheme, hosts: Host[], path: string, common: RedisOptions): Redis | Cluster {
-  const direct: RedisOptions = common.tls ? { ...common, Connector: TlsConnector } : common
+function open(
+  scheme: Scheme,
+  hosts: Host[],
+  path: string,
+  common: RedisOptions,
+  onTlsError: (error: Error) => void,
+): Redis | Cluster {
+  const direct: RedisOptions = common.tls ? { ...common, Connector: tlsConnector(onTlsError) } : common
   if (scheme === 'redis+cluster') {
     return new Cluster(hosts, {
       // Its offline queue stays on: it needs it to connect. `watchNodes` keeps it empty.

@@ -103,6 +103,12 @@ it('Cluster: a certificate that nobody has vouched for fails checks, and not the
   expect(stdout).toBe('open\nopen\nopen\n')
 })
 
+it('Cluster: why a certificate is refused is told', async () => {
+  const node = await clusterNode(certificate, '--cluster-announce-ip', '127.0.0.1')
+  const store = open(`redis+cluster://127.0.0.1:${node.port}`, { tls: {} })
+  await expect(twoOfThree(store)).rejects.toThrow('self-signed certificate')
+})
+
 /** A cluster of one. */
 async function clusterNode(certificate: Certificate, ...args: string[]): Promise<RedisServer> {
   const node = await keep(startRedis(['--cluster-enabled', 'yes', ...args], { certificate }))
