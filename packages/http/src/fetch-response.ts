@@ -21,6 +21,8 @@ export function withHeaders(response: Response, headers: Fields): Response {
     setAll(response.headers, headers)
     return response
   } catch {
+    // `Response.error()` goes nowhere, and cannot be copied.
+    if (response.type === 'error') return response
     const copy = new Response(response.body, response)
     setAll(copy.headers, headers)
     return copy

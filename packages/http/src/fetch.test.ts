@@ -91,6 +91,11 @@ it('no number of another limiter stands beside the limit of one whose store fail
   expect(headers.get('ratelimit')).toMatch(/^"outer";r=9;t=\d+$/)
 })
 
+it('a network error that is answered stays one', async () => {
+  const handle = rateLimit({ policy, key: 'all' })(() => Response.error())
+  expect((await handle(new Request('http://localhost/'))).type).toBe('error')
+})
+
 it('an address that is promised is told of', async () => {
   const peer = (async () => '192.0.2.1') as unknown as () => string
   const handle = rateLimit({ policy, peer })(() => new Response('hello'))
