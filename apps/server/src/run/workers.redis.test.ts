@@ -171,6 +171,27 @@ describe('several workers on one Redis', () => {
     await until('the limit from before', async () => (await check('level')).body.limit === 60)
   })
 
+  it('go on where one dies just as all are told something', async () => {
+    // Long to read: what they are to be told is sent when the one is dead already.
+    const others = Array.from(
+      { length: 2000 },
+      (_, i) => `  p${i}: { algorithm: fixed-window, limit: 1, window: 1d }\n`,
+    )
+    // The other is the one that says what came of it.
+    const victim = childrenOf(server.process).at(-1)
+    const timesRead = () => server.logged().filter(({ msg }) => String(msg).includes('in force anew')).length
+    const before = timesRead()
+    file.write(`store: ${redisStore(redis)}\npolicies:\n${others.join('')}`)
+    await until('the file to be read', () => timesRead() > before)
+    server.process.kill('SIGHUP')
+    process.kill(victim!, 'SIGKILL')
+    await until('it to be gone', () => !childrenOf(server.process).includes(victim!))
+    await until('the file to be read again', () => timesRead() > before + 1)
+    expect(server.process.exitCode).toBe(null)
+    file.write(fileWith(60))
+    await until('the limit from before', async () => (await check('dead')).body.limit === 60)
+  })
+
   it('do not start where another listens, and say so once', async () => {
     const { port } = new URL(server.url)
     const { code, says } = await runCommand(['start', '--port', port, '-c', file.path, '--workers', '2'])
