@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { type IncomingMessage, METHODS, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { BAD_HOST, isHost } from '../http/strict.js'
 
@@ -18,8 +18,12 @@ export function headerBytesOf({ rawHeaders }: IncomingMessage): number {
   return rawHeaders.reduce((bytes, text) => bytes + text.length, 0)
 }
 
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
+
 /** What Node lets through of HTTP/2, and we do not. After it `host` is what it is elsewhere. */
-export function problemOfHttp2({ headers, url = '' }: IncomingMessage): string | undefined {
+export function problemOfHttp2({ headers, method = '', url = '' }: IncomingMessage): string | undefined {
+  // Those that Node's parser of HTTP/1.1 takes. A rule for POST is not one for post, which some upstreams take for the same.
+  if (!KNOWN_METHODS.has(method)) return 'The method must be one that is known, in upper case.'
   const authority = headers[':authority']
   if (headers.host !== undefined && authority !== undefined && headers.host !== authority) {
     return 'Host must be what :authority is, if anything.'

@@ -86,6 +86,18 @@ describe('by HTTP/2', () => {
     })
   })
 
+  it.each(['post', 'Get', 'trace', 'NONSENSE'])(
+    'the method %s is refused, as it is in HTTP/1.1',
+    async (method) => {
+      // Not Node's, which takes no other methods either.
+      const raw = await rawUpstream('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+      upstream = raw
+      gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+      expect((await ask({ ':method': method })).headers[':status']).toBe(400)
+      expect(raw.received).toStrictEqual([])
+    },
+  )
+
   it('bodies pass whole, both ways and many at once', async () => {
     upstream = await upstreamOf((request, response) => void request.pipe(response))
     gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
