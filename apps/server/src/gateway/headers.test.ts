@@ -347,6 +347,22 @@ describe('of an answer', () => {
     expect(answer).toMatch(/\r\n2\r\nok\r\n0\r\nx-sum: 42\r\nx-sum: 43\r\n\r\n$/)
   })
 
+  it('announces no trailers where it can have none, whatever else is called so', async () => {
+    const answer = await answerTo('HTTP/1.1 304 Not Modified\r\nx-kind: trailer\r\ntrailer: x-sum\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 304 Not Modified\r\n/)
+    expect(answer).toMatch(/\r\nx-kind: trailer\r\n/)
+    expect(answer).not.toMatch(/\r\ntrailer:/i)
+  })
+
+  it('has nothing of an answer that cannot be passed on', async () => {
+    const spoil: ResponseFilter = ({ headers }) => void headers.set('x-bad', 'a\nb')
+    const answer = await answerTo('HTTP/1.1 200 OK\r\netag: "a"\r\ncontent-length: 2\r\n\r\nok', {
+      responseFilters: [spoil],
+    })
+    expect(answer).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n/)
+    expect(answer).not.toMatch(/etag/i)
+  })
+
   it('comes after what the upstream says before it', async () => {
     const answer = await answerTo(
       'HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\nset-cookie: early=1\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { prefersProblem } from '@tidegate/http'
 import { ApiError, errorBody, problemBody } from '../api/api-error.js'
-import { breakOff } from './http2.js'
+import { breakOff, isHttp2 } from './http2.js'
 import { isWithoutBody } from './response-headers.js'
 
 /** Answers in our own words: as a problem for whoever would rather have one, or else as plain JSON. */
@@ -32,6 +32,7 @@ export function answer(
   }
   // Of the upstream's answer, if that could not be passed on.
   for (const name of response.getHeaderNames()) response.removeHeader(name)
+  if (!isHttp2(response.req)) response.statusMessage = ''
   const bytes = Buffer.byteLength(body)
   try {
     response.writeHead(status, {

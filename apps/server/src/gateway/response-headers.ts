@@ -109,8 +109,9 @@ export function isWithoutBody(status: number): boolean {
 }
 
 function withoutTrailer(flat: string[]): string[] {
-  const at = flat.indexOf('trailer')
-  if (at >= 0 && at % 2 === 0) flat.splice(at, 2)
+  // Names alone: it may also be the value of another.
+  const at = flat.findIndex((text, i) => i % 2 === 0 && text === 'trailer')
+  if (at >= 0) flat.splice(at, 2)
   return flat
 }
 
