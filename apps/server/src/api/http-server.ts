@@ -8,7 +8,7 @@ import {
 import type { Config } from '../config/config.js'
 import { trackConnections } from '../http/connections.js'
 import { sendTogether } from '../http/end-of-turn.js'
-import { problemOf } from '../http/strict.js'
+import { BAD_EXPECTATION, problemOf } from '../http/strict.js'
 import type { Service } from '../service.js'
 import { ApiError, errorBody } from './api-error.js'
 
@@ -47,7 +47,7 @@ export function createHttpServer(
   trackConnections(server)
   server.on('connection', sendTogether)
   server.on('checkExpectation', (request, response) => {
-    refuse(new ApiError(417, 'Expect must be 100-continue, if anything.'), request, response)
+    refuse(new ApiError(417, BAD_EXPECTATION), request, response)
   })
   return server
 

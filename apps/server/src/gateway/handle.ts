@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { canonicalPath } from '@tidegate/http'
 import { HEADERS_TOO_LARGE } from '../http/bad-http.js'
 import { atEndOfTurn } from '../http/end-of-turn.js'
-import { problemOf } from '../http/strict.js'
+import { BAD_EXPECTATION, hasBadExpectation, problemOf } from '../http/strict.js'
 import { forward } from './forward.js'
 import { headerBytesOf, isHttp2, problemOfHttp2 } from './http2.js'
 import type { RouteInForce } from './in-force.js'
@@ -63,6 +63,7 @@ function begin(life: Life): void {
     response.shouldKeepAlive = false
     return void life.refuse(400, problem)
   }
+  if (hasBadExpectation(message)) return void life.refuse(417, BAD_EXPECTATION)
   const target = canonicalPath(message.url ?? '')
   if (target === undefined) return void life.refuse(400, NO_CANONICAL_FORM)
   if (message.method === 'TRACE') return void life.refuse(405, 'TRACE is not passed on.')

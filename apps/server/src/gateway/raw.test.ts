@@ -135,6 +135,8 @@ describe('refuses, and asks no upstream:', () => {
       'GET / HTTP/1.1\r\nHost: a\r\nExpect: cookies\r\nConnection: close\r\n\r\n',
     )
     expect(statusOf(answer)).toBe(417)
+    expect(answer).toMatch(/\r\nx-request-id: /)
+    expect(answer).toContain('"expectation_failed"')
     expect(seen).toStrictEqual([])
   })
 })

@@ -50,6 +50,8 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
   server.on('request', (message, response) => listener(message, response))
   // The go-ahead is given when the upstream wants the body: see request-body.ts.
   server.on('checkContinue', (message, response) => listener(message, response))
+  // Node would answer it by itself, without a word and unseen.
+  server.on('checkExpectation', (message, response) => listener(message, response))
   server.on('upgrade', (message, socket, head) => {
     inTurn(socket, () => listener(message, answerOn(message, socket), { socket, head }))
   })

@@ -17,6 +17,13 @@ export function problemOf(request: IncomingMessage): string | undefined {
   return undefined
 }
 
+export const BAD_EXPECTATION = 'Expect must be 100-continue, if anything.'
+
+/** Whether a request asks for something before its body that nobody knows. In HTTP/1.0 it has no meaning, whatever it says. */
+export function hasBadExpectation({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
+  return expect !== undefined && httpVersion !== '1.0' && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect)
+}
+
 export const BAD_HOST = 'Host must be a name or an address, perhaps with a port.'
 
 /** Escapes are legal, and nobody's: a piece of it may become a piece of a path, where `%2e%2e` is the way up. */
