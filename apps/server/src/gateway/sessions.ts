@@ -16,7 +16,14 @@ export function trackSessions(server: Http2SecureServer, idleMs: number): void {
   sessions.set(server, open)
 }
 
+/** How long one that begins while the server stops is given for its first request. */
+const FIRST_REQUEST_MS = 200
+
 /** Ends them as soon as what is open on them has been answered. */
 export function closeSessions(server: Server): void {
   for (const session of sessions.get(server) ?? []) session.close()
+  // One whose handshake is still under way begins only later, and its first request is on its way then.
+  server.on('session', (session: ServerHttp2Session) => {
+    setTimeout(() => session.close(), FIRST_REQUEST_MS)
+  })
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2'
 import { request as httpsRequest } from 'node:https'
+import { connect as connectTcp } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { makeCertificate } from '@tidegate/fixtures/certificate'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -240,6 +241,24 @@ describe('by HTTP/2', () => {
     await gateway.close()
     expect((await answer).body.toString()).toBe('late')
     await closed
+  })
+
+  it('when it stops, a connection that had only been accepted is served, and keeps it from stopping only a moment', async () => {
+    upstream = await upstreamOf((_request, response) => response.end('ok'))
+    gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
+    const { hostname, port } = new URL(gateway.url)
+    const early = connectTcp(Number(port), hostname)
+    await once(early, 'connect')
+    // Once this is answered the other has been accepted too.
+    await ask({})
+    session!.destroy()
+    const startMs = performance.now()
+    const stopped = gateway.close()
+    const secure = connectTls({ socket: early, ca: certificate.cert, ALPNProtocols: ['h2'] })
+    session = connect(gateway.url, { createConnection: () => secure })
+    expect((await ask({})).body.toString()).toBe('ok')
+    await stopped
+    expect(performance.now() - startMs).toBeLessThan(LIMITS.stopTimeoutMs - 1000)
   })
 })
 
