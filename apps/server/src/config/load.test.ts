@@ -264,6 +264,7 @@ describe('a key pattern', () => {
     ['([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}', '2001:db8:0:0:0:0:0:1', true],
     ['(?:(?:shop|office):){1,3}\\w+?', 'shop:office:1', true],
     ['(ab)+(?:\\u{61}\\.)*(c|d)?', 'ababa.d', true],
+    ['(?<né>ab)+(?=c)(?<!d)c', 'ababc', true],
   ])('%s and the whole of %j: %s', (pattern, key, matches) => {
     expect(configOf(`keyPattern: '${pattern}'`).keyPattern?.test(key)).toBe(matches)
   })
@@ -285,6 +286,7 @@ describe('a key pattern that one key could keep busy', () => {
     '(a{1,2}){2,}',
     '((ab)+)+',
     '((a|b)(c|d)){20}',
+    '(a|aa){10}(a|aa){10}',
   ])('%s is refused', (pattern) => {
     const loaded = loadConfig({ text: `keyPattern: '${pattern}'`, env: {} })
     expect(loaded).toMatchObject({ mistakes: [{ message: expect.stringContaining('must not have +') }] })
