@@ -41,5 +41,6 @@ export function isOurs(message: unknown): boolean {
 
 /** To one that is not there any more, nothing. */
 export function tell(worker: Worker, message: ToWorker): void {
-  if (worker.isConnected()) worker.send(message)
+  // It may have died just now, which is heard by itself. An error that nobody hears would end this process, and all others.
+  if (worker.isConnected()) worker.send(message, () => {})
 }

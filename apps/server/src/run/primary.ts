@@ -32,9 +32,6 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   function keep(number: number): Worker {
     const startedMs = performance.now()
     const worker = cluster.fork({ TIDEGATE_WORKER: String(number) })
-    // What is sent to one that has just died. That it has ended is heard by itself; an error that nobody hears would end
-    // this process, and with it all the others.
-    worker.on('error', () => {})
     worker.once('exit', (code, signal) => {
       if (isStopping || !isServing) return
       endings = performance.now() - startedMs > WELL_AFTER_MS ? 0 : endings + 1
