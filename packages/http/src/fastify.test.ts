@@ -103,6 +103,14 @@ describe('the plugin', () => {
     expect(headers.get('x-ratelimit-remaining')).toBeNull()
   })
 
+  it('gives back also what is asked by inject', async () => {
+    const app = fastify()
+    closing.push(app)
+    app.register(rateLimit, { policy: one, key: 'all', refundWhen: () => true })
+    app.get('/', async () => 'hello')
+    for (let i = 0; i < 3; i++) expect((await app.inject('/')).statusCode).toBe(200)
+  })
+
   it('limits routes from before and after it, in other plugins too, and what is not found', async () => {
     const app = fastify()
     app.get('/before', async () => 'before')

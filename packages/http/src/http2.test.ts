@@ -82,7 +82,8 @@ describe.each(Object.keys(SERVE))('%s', (name) => {
   it('gives back when the whole answer is sent, and not what a client breaks off', async () => {
     const limiter = createLimiter({ policy: fixedWindow({ limit: 10, window: '365d' }) })
     const reached = vi.fn()
-    const options: Options = { limiter, key: 'all', refundWhen: () => true }
+    const refundWhen = vi.fn(() => true)
+    const options: Options = { limiter, key: 'all', refundWhen }
     const { ask, streams } = await start(SERVE[name]!, options, reached)
 
     const brokenOff = ask('/never')
@@ -92,7 +93,8 @@ describe.each(Object.keys(SERVE))('%s', (name) => {
     await once(ask('/').resume(), 'close')
     await once(ask('/').resume(), 'close')
     expect(reached).toHaveBeenCalledTimes(3)
-    await vi.waitFor(() => expect(limiter.peek('all').remaining).toBe(9))
+    await vi.waitFor(() => expect(refundWhen).toHaveBeenCalledTimes(2))
+    expect(limiter.peek('all').remaining).toBe(9)
   })
 
   it('does not hold who has gone before it is known for how long', async () => {

@@ -4,6 +4,7 @@ import Koa, { type Context } from 'koa'
 import { expect, it, vi } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { listen } from '../test/listen.js'
+import { failingStore } from '../test/stores.js'
 import { rateLimit } from './koa.js'
 
 describeCases({
@@ -76,4 +77,21 @@ it('an answer to an error says what is left, and one limiter after another does'
   ])
   expect(headers.get('ratelimit')).toMatch(/^"outer";r=4;t=\d+, "inner";r=4;t=\d+$/)
   await close()
+})
+
+it('an error behind a limiter whose store fails has the numbers of no other, and is answered', async () => {
+  const app = new Koa()
+  app.silent = true
+  app.use(rateLimit({ policy: fixedWindow({ limit: 9, window: '365d', name: 'outer' }), key: 'all' }))
+  const inner = fixedWindow({ limit: 5, window: '365d', name: 'inner' })
+  app.use(rateLimit({ policy: inner, key: 'all', store: failingStore() }))
+  app.use((context) => context.throw(404))
+  const server = await listen(app.callback())
+  const { status, headers } = await fetch(`http://127.0.0.1:${server.port}/`)
+  expect([status, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toStrictEqual([
+    404,
+    '5',
+    null,
+  ])
+  await server.close()
 })

@@ -34,7 +34,9 @@ export function rateLimit(options: KoaRateLimitOptions): Middleware {
     function keepHeaders(error: unknown): never {
       if (typeof error === 'object' && error !== null && Object.isExtensible(error)) {
         const { headers: own } = error as { headers?: object }
-        const all = Object.keys(headers).map((name) => [name, context.response.get(name)])
+        // A limiter further inside may have taken some of them off.
+        const ours = Object.keys(headers).filter((name) => context.res.hasHeader(name))
+        const all = ours.map((name) => [name, context.response.get(name)])
         Object.assign(error, { headers: { ...Object.fromEntries(all), ...own } })
       }
       throw error

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import { joinField, outdatedBy } from './headers.js'
 import type { RateLimit, Refusal, Ruling } from './rate-limit.js'
 import { asError } from './thrown.js'
@@ -54,7 +55,9 @@ function carryOut<Request>(ruling: Ruling<Request>, { response, next, refuse }: 
 /** Does what is to be done at the end, if the whole answer goes out. */
 export function whenSent(response: ServerResponse, atEnd: NonNullable<Ruling<never>['atEnd']>): void {
   response.once('finish', () => {
-    if (response.writableEnded && streamOf(response).writableFinished) atEnd(response.statusCode)?.()
+    const stream = streamOf(response)
+    if (stream === undefined || (response.writableEnded && stream.writableFinished))
+      atEnd(response.statusCode)?.()
   })
 }
 
@@ -66,7 +69,7 @@ export function setHeaders(response: ServerResponse, headers: Readonly<Record<st
 
 /** Goes on after so long. If the client hangs up before, never: nobody is there to be answered. */
 export function hold(ms: number, response: ServerResponse, next: () => void, gone = () => {}): void {
-  if (streamOf(response).destroyed) {
+  if ((streamOf(response) ?? response).destroyed) {
     gone()
     return
   }
@@ -82,11 +85,11 @@ export function hold(ms: number, response: ServerResponse, next: () => void, gon
 }
 
 /**
- * What knows how far an answer has come. An HTTP/2 response does not: it finishes also when its client breaks it off, and
- * never says that it is destroyed.
+ * What knows how far an answer over HTTP/2 has come. The response does not: it finishes also when its client breaks it
+ * off, and never says that it is destroyed.
  */
-function streamOf(response: ServerResponse): Pick<ServerResponse, 'writableFinished' | 'destroyed'> {
-  return (response as ServerResponse & { stream?: ServerResponse }).stream ?? response
+function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
+  return (response as ServerResponse & { stream?: ServerHttp2Stream }).stream
 }
 
 function send(refusal: Refusal<unknown>, response: ServerResponse): void {
