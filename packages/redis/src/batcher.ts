@@ -320,9 +320,11 @@ function lacksScript(error: unknown): boolean {
   return String((error as Error)?.message).startsWith('NOSCRIPT')
 }
 
-/** What a cluster says of several keys while their slot moves; ioredis asks a few times before it says so. */
+/** What a cluster says of several keys while their slot moves; ioredis asks a few times before it says so in its words. */
 function isMoving(error: unknown): boolean {
-  return /^TRYAGAIN|^Too many Cluster redirections/.test(String((error as Error)?.message))
+  return /^TRYAGAIN|^Too many Cluster redirections.*\b(?:TRYAGAIN|ASK)\b/.test(
+    String((error as Error)?.message),
+  )
 }
 
 function storeFailed(error: unknown, whyLost?: string): TidegateError {

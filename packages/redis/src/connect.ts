@@ -41,7 +41,8 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
   }
   let lost: Error | undefined
   const client = open(scheme, hosts, path, common, (error) => {
-    lost = error
+    // Of a cluster that is reached, one node more or less is no reason.
+    if (client.status !== 'ready') lost = error
   })
   // Every failed call is told to whoever made it; ioredis would print what nobody listens to.
   client.on('error', (error: Error & { lastNodeError?: Error }) => {

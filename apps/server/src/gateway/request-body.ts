@@ -28,7 +28,7 @@ export function bodyOf(
   { maxBytes, idleMs }: BodyOptions,
 ): Readable {
   let bytes = 0
-  // In HTTP/1.0 it has no meaning, whatever it says; elsewhere Node lets only 100-continue come here.
+  // In HTTP/1.0 it has no meaning, whatever it says; elsewhere only 100-continue comes here, see handle.ts.
   let isAwaited = message.headers.expect !== undefined && message.httpVersion !== '1.0'
   const timer = setTimeout(onIdle, idleMs)
   const body = new Readable({
