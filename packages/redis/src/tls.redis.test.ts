@@ -61,23 +61,12 @@ it('a certificate that nobody has vouched for is refused', async () => {
 })
 
 it('Sentinel: with TLS to the sentinels too, and not only to the primary', async () => {
-  const primary = await keep(startRedis([], { certificate }))
-  const argsOf = (folder: string) => {
-    const file = join(folder, 'sentinel.conf')
-    writeFileSync(file, `sentinel monitor main 127.0.0.1 ${primary.port} 1\n`)
-    return [file, '--sentinel']
-  }
-  const sentinel = await keep(startServer(argsOf, { certificate }))
-  await until('the sentinel to know the primary', async () =>
-    (await sentinel.ask('INFO sentinel')).includes('status=ok'),
-  )
-  const store = open(`redis+sentinel://127.0.0.1:${sentinel.port}/main`, { tls: { ca: certificate.cert } })
+  const store = open(await sentinelUrl(), { tls: { ca: certificate.cert } })
   expect(await twoOfThree(store)).toStrictEqual([true, true, false])
 })
 
 it('Cluster: with TLS to every node', async () => {
-  const node = await clusterNode(certificate, '--cluster-announce-ip', '127.0.0.1')
-  const store = open(`redis+cluster://127.0.0.1:${node.port}`, { tls: { ca: certificate.cert } })
+  const store = open(await clusterUrl(), { tls: { ca: certificate.cert } })
   expect(await twoOfThree(store)).toStrictEqual([true, true, false])
 })
 
@@ -89,12 +78,14 @@ it('Cluster: certificates for the names of hosts, and not for their addresses', 
   expect(await twoOfThree(store)).toStrictEqual([true, true, false])
 })
 
-it('Cluster: a certificate that nobody has vouched for fails checks, and not the process', async () => {
-  const node = await clusterNode(certificate, '--cluster-announce-ip', '127.0.0.1')
+it.each([
+  ['Sentinel', sentinelUrl],
+  ['Cluster', clusterUrl],
+])('%s: a certificate that nobody has vouched for fails checks, and not the process', async (_, urlOf) => {
   const program = `
     import { createLimiter, fixedWindow } from '@tidegate/core'
     import { RedisStore } from '@tidegate/redis'
-    const store = new RedisStore('redis+cluster://127.0.0.1:${node.port}', { tls: {} })
+    const store = new RedisStore('${await urlOf()}', { tls: {} })
     const limiter = createLimiter({ store, policy: fixedWindow({ limit: 5, window: '1h', name: 'tls' }) })
     for (let i = 0; i < 3; i++) console.log((await limiter.check('k')).degraded)
     await store.close()`
@@ -104,10 +95,29 @@ it('Cluster: a certificate that nobody has vouched for fails checks, and not the
 })
 
 it('Cluster: why a certificate is refused is told', async () => {
-  const node = await clusterNode(certificate, '--cluster-announce-ip', '127.0.0.1')
-  const store = open(`redis+cluster://127.0.0.1:${node.port}`, { tls: {} })
+  const store = open(await clusterUrl(), { tls: {} })
   await expect(twoOfThree(store)).rejects.toThrow('self-signed certificate')
 })
+
+/** Of a sentinel that watches one server. */
+async function sentinelUrl(): Promise<string> {
+  const primary = await keep(startRedis([], { certificate }))
+  const argsOf = (folder: string) => {
+    const file = join(folder, 'sentinel.conf')
+    writeFileSync(file, `sentinel monitor main 127.0.0.1 ${primary.port} 1\n`)
+    return [file, '--sentinel']
+  }
+  const sentinel = await keep(startServer(argsOf, { certificate }))
+  await until('the sentinel to know the primary', async () =>
+    (await sentinel.ask('INFO sentinel')).includes('status=ok'),
+  )
+  return `redis+sentinel://127.0.0.1:${sentinel.port}/main`
+}
+
+async function clusterUrl(): Promise<string> {
+  const node = await clusterNode(certificate, '--cluster-announce-ip', '127.0.0.1')
+  return `redis+cluster://127.0.0.1:${node.port}`
+}
 
 /** A cluster of one. */
 async function clusterNode(certificate: Certificate, ...args: string[]): Promise<RedisServer> {
