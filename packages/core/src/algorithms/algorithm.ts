@@ -28,6 +28,16 @@ import type { Rows } from './rows.js'
 export interface Algorithm<P extends Policy, S> {
   /** Decides a cost of 1 to the limit. A row of zeros without an object is an untouched key's. */
   decide(policy: P, rows: Rows, row: number, now: number, cost: number, mode: Mode): Decision
+  /**
+   * `decide` in mode `take` on a store's row, where a row that has expired means nothing any more. May be just
+   * `decideRow`; where speed matters it is a shortcut for what nearly every check is, the policy having written the row
+   * itself and the cost fitting, and leaves all else to `decideRow`.
+   *
+   * Short, for speed: V8 compiles a check into the loop or the handler that makes it, with all that is called on the
+   * way, if that comes to no more than some 760 bytes of bytecode and no function to more than 460. It then makes neither
+   * numbers on the heap nor an answer of which only `allowed` is looked at, which is a fifth of the time.
+   */
+  take(policy: P, rows: Rows, row: number, now: number, cost: number): Decision
   /** Gives back up to `cost` units that were taken at `decidedAt`, if that moment still counts; says how many. */
   refund(policy: P, rows: Rows, row: number, now: number, decidedAt: number, cost: number): number
   /** The row as a plain object. */

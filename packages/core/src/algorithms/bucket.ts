@@ -56,3 +56,16 @@ export function saveBucket({ level, unit, time }: BucketState, { numbers }: Rows
   numbers[state + UNIT] = unit
   numbers[state + TIME] = time
 }
+
+/** A row that means nothing any more becomes one with this level. */
+export function putLevel(
+  { d }: BucketPolicy,
+  numbers: number[],
+  state: number,
+  level: number,
+  time: number,
+): void {
+  numbers[state + LEVEL] = level
+  numbers[state + UNIT] = d
+  numbers[state + TIME] = time
+}

@@ -2,6 +2,7 @@ import { usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import type { FixedWindowPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
+import { decideRow } from './decide-row.js'
 import { LAYOUT } from './rows.js'
 
 /** A count, and the window it was counted in: `[start, start + length)`. All zeros: untouched. */
@@ -69,6 +70,34 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
     }
   },
 
+  take(policy, rows, row, now, cost): Decision {
+    const { limit, windowUs } = policy
+    const { numbers } = rows
+    const startAt = row * ROW
+    const countAt = startAt + COUNT
+    if (numbers[startAt + EXPIRES_AT]! <= now) openWindow(numbers, startAt, now, windowUs)
+
+    const start = numbers[startAt]!
+    const left = start + windowUs - now
+    const count = numbers[countAt]! + cost
+    if (count > limit || start > now || left <= 0 || numbers[startAt + LENGTH] !== windowUs) {
+      return decideRow(this, policy, rows, row, now, cost, 'take')
+    }
+    numbers[countAt] = count
+
+    return {
+      allowed: true,
+      limit,
+      cost,
+      remaining: limit - count,
+      retryAfterMs: 0,
+      resetAfterMs: left / 1000,
+      delayMs: 0,
+      timeMs: now / 1000,
+      policy: policy.name,
+    }
+  },
+
   refund(policy, { numbers }, row, now, decidedAt, cost) {
     const state = row * ROW
     const start = numbers[state + START]!
@@ -97,6 +126,15 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
     numbers[state + LENGTH] = length
     numbers[state + COUNT] = count
   },
+}
+
+/** A row that means nothing any more becomes one of the current window, with nothing counted yet. */
+function openWindow(numbers: number[], state: number, now: number, windowUs: number): void {
+  const start = windowStart(now, windowUs)
+  numbers[state + START] = start
+  numbers[state + LENGTH] = windowUs
+  numbers[state + COUNT] = 0
+  numbers[state + EXPIRES_AT] = start + windowUs
 }
 
 /** The start of the window that `at` falls in, windows being aligned to the epoch. */

@@ -7,10 +7,12 @@ import {
   convert,
   loadBucket,
   PLACES,
+  putLevel,
   saveBucket,
   stillCounts,
   timeToFlow,
 } from './bucket.js'
+import { decideRow } from './decide-row.js'
 import { mulDivCeil } from './exact.js'
 import { LAYOUT } from './rows.js'
 
@@ -58,6 +60,45 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
       resetAfterMs: usToMs(resetAfter),
       delayMs: delay === 0 ? 0 : usToMs(delay),
       timeMs: usToMs(now),
+      policy: policy.name,
+    }
+  },
+
+  take(policy, rows, row, now, cost): Decision {
+    const { n, d, full } = policy
+    const { numbers } = rows
+    const levelAt = row * ROW
+    const timeAt = levelAt + TIME
+    const expiryAt = levelAt + EXPIRES_AT
+    if (numbers[expiryAt]! <= now) putLevel(policy, numbers, levelAt, 0, now)
+
+    const time = numbers[timeAt]!
+    let level = numbers[levelAt]!
+    if (level > full) level = full
+    level -= (now - time) * n
+    if (level < 0) level = 0
+
+    const room = Math.floor((full - level) / d)
+    if (cost > room || time > now || numbers[levelAt + UNIT] !== d) {
+      return decideRow(this, policy, rows, row, now, cost, 'take')
+    }
+    const delay = Math.ceil(level / n)
+    level += cost * d
+
+    const untilEmpty = Math.ceil(level / n)
+    numbers[levelAt] = level
+    numbers[timeAt] = now
+    numbers[expiryAt] = now + untilEmpty
+
+    return {
+      allowed: true,
+      limit: policy.limit,
+      cost,
+      remaining: room - cost,
+      retryAfterMs: 0,
+      resetAfterMs: untilEmpty / 1000,
+      delayMs: delay / 1000,
+      timeMs: now / 1000,
       policy: policy.name,
     }
   },

@@ -6,6 +6,11 @@ export interface Rows {
   readonly numbers: number[]
   /** Empty until there is something that does not fit: most algorithms never need it. */
   readonly objects: (object | undefined)[]
+  /**
+   * Until when the last request of a row that was refused would be refused again, by which a store that is full knows
+   * whom not to let go. Empty until one was refused.
+   */
+  refusedUntil: number[]
 }
 
 /**
@@ -17,11 +22,27 @@ export interface Rows {
  */
 export const LAYOUT = { ROW: 4, EXPIRES_AT: 3 } as const
 
-/**
- * Rows of zeros. Their numbers are an ordinary array that the engine knows to hold doubles, side by side as
- * in a typed array; but the memory of typed arrays is not on the heap, and for every 64 MB of it V8 collects
- * all garbage there is, at once.
- */
+const { ROW } = LAYOUT
+
 export function makeRows(count: number): Rows {
-  return { numbers: Array.from(new Float64Array(count * LAYOUT.ROW)), objects: [] }
+  return { numbers: zeros(count * ROW), objects: [], refusedUntil: [] }
 }
+
+/** Makes a row an untouched one. */
+export function clear(rows: Rows, row: number): void {
+  rows.numbers.fill(0, row * ROW, (row + 1) * ROW)
+  if (rows.objects.length > row) rows.objects[row] = undefined
+  if (rows.refusedUntil.length > 0) rows.refusedUntil[row] = 0
+}
+
+/**
+ * An ordinary array that the engine knows to hold doubles, side by side as in a typed array; but the memory of typed
+ * arrays is not on the heap, and for every 64 MB of it V8 collects all garbage there is, at once.
+ */
+export function zeros(count: number): number[] {
+  while (someZeros.length < count) someZeros = someZeros.concat(someZeros)
+  return someZeros.slice(0, count)
+}
+
+/** To copy zeros is far faster than to make them. */
+let someZeros = Array.from(new Float64Array(ROW))

@@ -2,6 +2,7 @@ import { usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import type { SlidingWindowCounterPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
+import { decideRow } from './decide-row.js'
 import { mulDivCeil, mulDivFloor } from './exact.js'
 import { windowStart } from './fixed-window.js'
 import { LAYOUT } from './rows.js'
@@ -87,6 +88,38 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
       }
     },
 
+    take(policy, rows, row, now, cost): Decision {
+      const { limit, windowUs } = policy
+      const { numbers } = rows
+      const lengthAt = row * ROW
+      const currAt = lengthAt + CURR
+      const expiryAt = lengthAt + EXPIRES_AT
+      if (numbers[expiryAt]! <= now) openWindow(numbers, lengthAt, now, windowUs)
+
+      const end = numbers[expiryAt]!
+      const left = end - windowUs - now
+      const prev = numbers[lengthAt + PREV]!
+      const curr = numbers[currAt]! + cost
+      const used = prev === 0 ? curr : curr + mulDivFloor(prev, left, windowUs)
+      if (used > limit || left > windowUs || left <= 0 || numbers[lengthAt] !== windowUs) {
+        return decideRow(this, policy, rows, row, now, cost, 'take')
+      }
+      numbers[currAt] = curr
+
+      return {
+        allowed: true,
+        limit,
+        cost,
+        remaining: limit - used,
+        retryAfterMs: 0,
+        // What `momentOf` says of no room at all where something has been counted.
+        resetAfterMs: (end - Math.ceil(windowUs / curr) + 1 - now) / 1000,
+        delayMs: 0,
+        timeMs: now / 1000,
+        policy: policy.name,
+      }
+    },
+
     refund(policy, { numbers }, row, now, decidedAt, cost) {
       const state = row * ROW
       const length = numbers[state + LENGTH]!
@@ -122,6 +155,14 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
       numbers[state + EXPIRES_AT] = start + 2 * length
     },
   }
+
+/** A row that means nothing any more becomes one of the current window, with nothing counted yet. */
+function openWindow(numbers: number[], state: number, now: number, windowUs: number): void {
+  numbers[state + LENGTH] = windowUs
+  numbers[state + PREV] = 0
+  numbers[state + CURR] = 0
+  numbers[state + EXPIRES_AT] = windowStart(now, windowUs) + 2 * windowUs
+}
 
 /** The first moment at which no more than `room` counts as used, it being more now. */
 function momentOf(room: number, start: number, length: number, prev: number, curr: number): number {

@@ -2,6 +2,7 @@ import { usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import type { SlidingWindowLogPolicy } from '../policy.js'
 import { type Algorithm, asOf } from './algorithm.js'
+import { decideRow } from './decide-row.js'
 import { LAYOUT, type Rows } from './rows.js'
 
 const { ROW, EXPIRES_AT } = LAYOUT
@@ -63,6 +64,10 @@ export const slidingWindowLogAlgorithm: Algorithm<SlidingWindowLogPolicy, Log> =
       timeMs: usToMs(now),
       policy: policy.name,
     }
+  },
+
+  take(policy, rows, row, now, cost): Decision {
+    return decideRow(this, policy, rows, row, now, cost, 'take')
   },
 
   refund(policy, rows, row, now, decidedAt, cost) {

@@ -7,10 +7,12 @@ import {
   convert,
   loadBucket,
   PLACES,
+  putLevel,
   saveBucket,
   stillCounts,
   timeToFlow,
 } from './bucket.js'
+import { decideRow } from './decide-row.js'
 import { mulDivFloor } from './exact.js'
 import { LAYOUT } from './rows.js'
 
@@ -58,6 +60,42 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
       resetAfterMs: usToMs(resetAfter),
       delayMs: 0,
       timeMs: usToMs(now),
+      policy: policy.name,
+    }
+  },
+
+  take(policy, rows, row, now, cost): Decision {
+    const { n, d, full } = policy
+    const { numbers } = rows
+    const levelAt = row * ROW
+    const timeAt = levelAt + TIME
+    const expiryAt = levelAt + EXPIRES_AT
+    if (numbers[expiryAt]! <= now) putLevel(policy, numbers, levelAt, full, now)
+
+    const time = numbers[timeAt]!
+    let level = numbers[levelAt]! + (now - time) * n
+    if (level > full) level = full
+
+    const room = Math.floor(level / d)
+    if (cost > room || time > now || numbers[levelAt + UNIT] !== d) {
+      return decideRow(this, policy, rows, row, now, cost, 'take')
+    }
+    level -= cost * d
+
+    const untilFull = Math.ceil((full - level) / n)
+    numbers[levelAt] = level
+    numbers[timeAt] = now
+    numbers[expiryAt] = now + untilFull
+
+    return {
+      allowed: true,
+      limit: policy.limit,
+      cost,
+      remaining: room - cost,
+      retryAfterMs: 0,
+      resetAfterMs: untilFull / 1000,
+      delayMs: 0,
+      timeMs: now / 1000,
       policy: policy.name,
     }
   },

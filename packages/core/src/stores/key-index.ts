@@ -17,6 +17,8 @@ export class KeyIndex {
 
   /** The key's number, or 0. */
   get(key: string): number {
+    // Whoever asks for something that is no text hears from elsewhere that it is no key.
+    if (typeof key !== 'string') return 0
     const hash = this.#hash(key)
     const segment = this.#segments[hash >>> SEGMENT_SHIFT]!
     const mask = segment.length / 2 - 1

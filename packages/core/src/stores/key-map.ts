@@ -9,7 +9,7 @@ import { KeyIndex } from './key-index.js'
  */
 export class KeyMap {
   readonly #map = new Map<string, number>()
-  #index: KeyIndex | undefined
+  #index = NO_INDEX
   readonly #keyOf: (number: number) => string
 
   constructor(keyOf: (number: number) => string) {
@@ -18,17 +18,12 @@ export class KeyMap {
 
   /** The key's number, or 0. */
   get(key: string): number {
-    return this.#map.get(key) ?? this.#getMoved(key)
-  }
-
-  #getMoved(key: string): number {
-    // Whoever asks for something that is no text hears from elsewhere that it is no key.
-    return this.#index === undefined || typeof key !== 'string' ? 0 : this.#index.get(key)
+    return this.#map.get(key) ?? this.#index.get(key)
   }
 
   /** Adds a key that is not there. */
   add(key: string, number: number): void {
-    if (this.#index === undefined) {
+    if (this.#index === NO_INDEX) {
       this.#map.set(key, number)
       if (this.#map.size >= MAX_MAP) this.#index = new KeyIndex(this.#keyOf)
       return
@@ -39,7 +34,7 @@ export class KeyMap {
 
   /** Removes a key that is there. */
   delete(key: string, number: number): void {
-    if (!this.#map.delete(key)) this.#index!.delete(key, number)
+    if (!this.#map.delete(key)) this.#index.delete(key, number)
   }
 
   #moveSome(index: KeyIndex): void {
@@ -55,3 +50,5 @@ export class KeyMap {
 /** A map of this size grows in about a millisecond. */
 const MAX_MAP = 16_384
 const MOVED_PER_KEY = 4
+/** Before there is one: nothing is in it. */
+const NO_INDEX = { get: (_key: string) => 0 } as KeyIndex

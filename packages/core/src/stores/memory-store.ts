@@ -1,5 +1,6 @@
 import type { Algorithm, Mode } from '../algorithms/algorithm.js'
 import { algorithmOf } from '../algorithms/all.js'
+import { decideRow } from '../algorithms/decide-row.js'
 import { LAYOUT } from '../algorithms/rows.js'
 import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
@@ -8,7 +9,7 @@ import { assertKey } from '../key.js'
 import { assertPolicy, type Policy } from '../policy.js'
 import { KeyMap } from './key-map.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
-import { blockUntil, type Chunk, clear, NOBODY, rowOf, Slots } from './slots.js'
+import { NOBODY, ROW_OF_SLOT, rowOf, Slots } from './slots.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from './store.js'
 import { storeClosed } from './store-failure.js'
 
@@ -35,7 +36,7 @@ export class MemoryStore implements SyncStore {
   /** All of them by their numbers, by which rows name them. */
   readonly #spaceByNumber: (Space | undefined)[] = []
   readonly #keyOf = (slot: number) => this.#slots.chunk(slot).keys[rowOf(slot)]!
-  #lastSpace: Space | undefined
+  #lastSpace = NO_SPACE
   readonly #freeNumbers: number[] = []
   /** Whether there ever were several algorithms under one name: what that takes is not asked for otherwise. */
   #hasSharedNames = false
@@ -68,8 +69,14 @@ export class MemoryStore implements SyncStore {
     return this.#slots.size
   }
 
+  /** Short, as is all that it calls for a key that it knows: `Algorithm.take` says why. */
   check({ policy, key, cost }: TakeRequest): Decision {
-    return this.#decide(policy, key, cost, this.#clock.nowUs(), 'take')
+    const now = this.#clock.nowUs()
+    let space = this.#lastSpace
+    if (space.policy !== policy) space = this.#findSpace(policy)
+    if (cost !== 1) assertCost(policy, cost)
+    const slot = space.slots.get(key) || this.#open(space, key, now)
+    return space.algorithm.take(policy, this.#slots.chunk(slot), slot & ROW_OF_SLOT, now, cost)
   }
 
   take(requests: readonly TakeRequest[]): WholeTakeResult {
@@ -77,15 +84,15 @@ export class MemoryStore implements SyncStore {
     const asked = limitsOf(requests)
     const { limits } = asked
     // Look at every limit before the first is charged.
-    const looks = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, 'peek'))
+    const looks = limits.map((limit) => this.#decide(limit, now, 'peek'))
     const allowed = looks.every((look) => look.allowed)
     const mode = allowed ? 'take' : 'repair'
-    const decisions = limits.map(({ policy, key, cost }) => this.#decide(policy, key, cost, now, mode))
+    const decisions = limits.map((limit) => this.#decide(limit, now, mode))
     return takeResult(asked, decisions, allowed)
   }
 
-  peek({ policy, key, cost }: TakeRequest): Decision {
-    return this.#decide(policy, key, cost, this.#clock.nowUs(), 'peek')
+  peek(request: TakeRequest): Decision {
+    return this.#decide(request, this.#clock.nowUs(), 'peek')
   }
 
   refund(request: RefundRequest): number {
@@ -94,8 +101,8 @@ export class MemoryStore implements SyncStore {
     const { policy, key, timeMs, cost } = request
     const space = this.#spaceOf(policy)
     const slot = space.slots.get(key)
+    if (slot === 0 || this.#number(slot, EXPIRES_AT) <= now) return 0
     const rows = this.#slots.chunk(slot)
-    if (slot === 0 || !isLive(rows, rowOf(slot), now)) return 0
     const given = space.algorithm.refund(policy, rows, rowOf(slot), now, msToUs(timeMs), cost)
     if (this.#number(slot, EXPIRES_AT) <= now) this.#forget(space, slot)
     return given
@@ -113,36 +120,24 @@ export class MemoryStore implements SyncStore {
     this.#slots = new Slots()
     this.#spaces.clear()
     this.#spaceByNumber.length = 0
-    this.#lastSpace = undefined
+    this.#lastSpace = NO_SPACE
   }
 
-  /*
-   * One way for new keys and known ones, and the fields of a request rather than the request. The engine compiles first
-   * what it sees first, which is nearly always new keys: what all checks need is on this way, and has its room in there
-   * whatever comes first. A request that goes no further need never be made.
-   */
-  #decide(policy: Policy, key: string, cost: number, now: number, mode: Mode): Decision {
+  #decide({ policy, key, cost }: TakeRequest, now: number, mode: Mode): Decision {
     const space = this.#spaceOf(policy)
     if (cost !== 1) assertCost(policy, cost)
-    const known = space.slots.get(key)
-    const slot = known === 0 ? this.#slotFor(space, key, now, mode) : known
-    const rows = this.#slots.chunk(slot)
-    const row = isLive(rows, rowOf(slot), now) ? rowOf(slot) : untouched(rows, rowOf(slot), mode)
-    const decision = space.algorithm.decide(policy, rows, row, now, cost, mode)
-    if (!decision.allowed) noteRefusal(rows, row, decision, mode)
-    return decision
-  }
-
-  /** For a key that is not there. Where nothing is taken nothing is written, and the slot that is nobody's will do. */
-  #slotFor(space: Space, key: string, now: number, mode: Mode): number {
-    assertKey(key)
-    return mode === 'take' ? this.#newSlot(space, key, now) : 0
+    let slot = space.slots.get(key)
+    if (slot === 0) {
+      assertKey(key)
+      // Where nothing is taken nothing is written, and the slot that is nobody's will do.
+      if (mode === 'take') slot = this.#open(space, key, now)
+    }
+    return decideRow(space.algorithm, policy, this.#slots.chunk(slot), rowOf(slot), now, cost, mode)
   }
 
   /** The keys that this policy's algorithm has counted under its name, read by this policy from now on. */
   #spaceOf(policy: Policy): Space {
-    const last = this.#lastSpace
-    return last !== undefined && last.policy === policy ? last : this.#findSpace(policy)
+    return this.#lastSpace.policy === policy ? this.#lastSpace : this.#findSpace(policy)
   }
 
   #findSpace(policy: Policy): Space {
@@ -162,17 +157,6 @@ export class MemoryStore implements SyncStore {
       return { number: NOBODY, policy, algorithm, slots: new KeyMap(this.#keyOf), size: 0, next: undefined }
     space.policy = policy
     return space
-  }
-
-  /** With its first key a space is among those of its name. */
-  #settle(space: Space): void {
-    if (space.number !== NOBODY) return
-    this.#sweepSpaces()
-    space.number = this.#freeNumbers.pop() ?? this.#spaceByNumber.length
-    this.#spaceByNumber[space.number] = space
-    space.next = this.#spaces.get(space.policy.name)
-    if (space.next !== undefined) this.#hasSharedNames = true
-    this.#spaces.set(space.policy.name, space)
   }
 
   /** Two spaces for every new one: those without keys do not pile up. */
@@ -201,10 +185,32 @@ export class MemoryStore implements SyncStore {
     space.next = undefined
   }
 
-  #newSlot(space: Space, key: string, now: number): number {
-    this.#sweep(now)
+  /**
+   * A slot for a key that is not there.
+   *
+   * In one piece, which is too long for V8 to compile into `check`: a process sees new keys first, and they would take up
+   * the room there that known keys need.
+   */
+  #open(space: Space, key: string, now: number): number {
+    assertKey(key)
+    // A few slots for every new key: what has expired is gone after half as many new keys as there are slots.
+    for (let i = 0; i < SWEPT_PER_NEW_KEY; i++) {
+      const swept = this.#sweptUpTo + 1 < this.#slots.end ? this.#sweptUpTo + 1 : 0
+      const owner = this.#ownerOf(swept)
+      if (owner !== undefined && this.#number(swept, EXPIRES_AT) <= now) this.#forget(owner, swept)
+      this.#sweptUpTo = swept
+    }
     if (this.#slots.size >= this.#maxKeys) this.#evict(now)
-    if (space.size++ === 0) this.#settle(space)
+
+    if (space.size++ === 0 && space.number === NOBODY) {
+      // With its first key a space is among those of its name.
+      this.#sweepSpaces()
+      space.number = this.#freeNumbers.pop() ?? this.#spaceByNumber.length
+      this.#spaceByNumber[space.number] = space
+      space.next = this.#spaces.get(space.policy.name)
+      if (space.next !== undefined) this.#hasSharedNames = true
+      this.#spaces.set(space.policy.name, space)
+    }
     // What another algorithm has counted of this key ends here; of other keys it goes on.
     if (this.#hasSharedNames) this.#forgetIn(this.#spaces.get(space.policy.name), key)
     const slot = this.#slots.add(space.number, key)
@@ -224,16 +230,6 @@ export class MemoryStore implements SyncStore {
     space.slots.delete(this.#keyOf(slot), slot)
     this.#slots.remove(slot)
     space.size--
-  }
-
-  /** A few slots for every new key: what has expired is gone after half as many new keys as there are slots. */
-  #sweep(now: number): void {
-    for (let i = 0; i < SWEPT_PER_NEW_KEY; i++) {
-      this.#sweptUpTo = this.#sweptUpTo + 1 < this.#slots.end ? this.#sweptUpTo + 1 : 0
-      const slot = this.#sweptUpTo
-      const space = this.#ownerOf(slot)
-      if (space !== undefined && this.#number(slot, EXPIRES_AT) <= now) this.#forget(space, slot)
-    }
   }
 
   /**
@@ -259,10 +255,8 @@ export class MemoryStore implements SyncStore {
     } while (space === undefined)
     const { policy, algorithm } = space
     const rows = this.#slots.chunk(slot)
-    // Row 0 of every chunk is an untouched one.
-    const row = isLive(rows, rowOf(slot), now) ? rowOf(slot) : 0
-    const look = algorithm.decide(policy, rows, row, now, 1, 'peek')
-    const blockedUntil = rows.blockedUntil[rowOf(slot)] ?? 0
+    const look = decideRow(algorithm, policy, rows, rowOf(slot), now, 1, 'peek')
+    const blockedUntil = rows.refusedUntil[rowOf(slot)] ?? 0
     return {
       slot,
       space,
@@ -280,25 +274,6 @@ export class MemoryStore implements SyncStore {
   #number(slot: number, field: number): number {
     return this.#slots.chunk(slot).numbers[rowOf(slot) * ROW + field]!
   }
-}
-
-/** Whether what is in a row still means anything. Row 0 does not. */
-function isLive(rows: Chunk, row: number, now: number): boolean {
-  return rows.numbers[row * ROW + EXPIRES_AT]! > now
-}
-
-/** A row of zeros, for a key whose own means nothing any more. */
-function untouched(rows: Chunk, row: number, mode: Mode): number {
-  // Where nothing is taken nothing is written, and the row that is nobody's will do.
-  if (mode !== 'take') return 0
-  clear(rows, row)
-  return row
-}
-
-/** Until when the request would be refused again, for eviction to know. */
-function noteRefusal(rows: Chunk, row: number, { timeMs, retryAfterMs }: Decision, mode: Mode): void {
-  if (mode === 'peek') return
-  blockUntil(rows, row, msToUs(timeMs) + msToUs(retryAfterMs))
 }
 
 /** The time of a store that is closed: whoever asks for it hears so. */
@@ -320,6 +295,9 @@ interface Space {
   /** That of another algorithm under the same name. */
   next: Space | undefined
 }
+
+/** Before there is a last one: its policy is nobody's. */
+const NO_SPACE = { policy: {} } as Space
 
 interface Candidate {
   slot: number

@@ -1,4 +1,4 @@
-import { LAYOUT, makeRows, type Rows } from '../algorithms/rows.js'
+import { clear, LAYOUT, makeRows, type Rows, zeros } from '../algorithms/rows.js'
 
 const { ROW } = LAYOUT
 
@@ -77,20 +77,6 @@ export interface Chunk extends Rows {
   /** Whose row it is, or `NOBODY`. */
   readonly owners: Int32Array
   readonly keys: string[]
-  /** Until when the last request of a row that was refused would be refused again. Empty until one was. */
-  blockedUntil: number[]
-}
-
-/** Makes a row an untouched one. */
-export function clear(chunk: Chunk, row: number): void {
-  chunk.numbers.fill(0, row * ROW, (row + 1) * ROW)
-  if (chunk.objects.length > row) chunk.objects[row] = undefined
-  if (chunk.blockedUntil.length > 0) chunk.blockedUntil[row] = 0
-}
-
-export function blockUntil(chunk: Chunk, row: number, time: number): void {
-  if (chunk.blockedUntil.length === 0) chunk.blockedUntil = zeros(chunk.keys.length)
-  chunk.blockedUntil[row] = time
 }
 
 export const NOBODY = -1
@@ -99,12 +85,12 @@ const FIRST_ROWS = 64
 /** As many rows as there are keys in a `KeyMap` at its fastest. */
 const CHUNK_BITS = 14
 const CHUNK = 1 << CHUNK_BITS
+/** The bits of a slot that are its row. */
+export const ROW_OF_SLOT = CHUNK - 1
 
 function makeChunk(rows: number): Chunk {
   return {
-    numbers: zeros(rows * ROW),
-    objects: [],
-    blockedUntil: [],
+    ...makeRows(rows),
     owners: new Int32Array(rows).fill(NOBODY),
     keys: new Array(rows).fill(''),
   }
@@ -118,22 +104,14 @@ function twiceAsLarge(chunk: Chunk): Chunk {
   return {
     numbers: chunk.numbers.concat(more.numbers),
     objects: chunk.objects,
-    blockedUntil: chunk.blockedUntil.concat(zeros(chunk.blockedUntil.length)),
+    refusedUntil: chunk.refusedUntil.concat(zeros(chunk.refusedUntil.length)),
     owners,
     keys: chunk.keys.concat(more.keys),
   }
 }
 
-/** To copy zeros is far faster than to make them. */
-let untouched = makeRows(FIRST_ROWS).numbers
-
-function zeros(count: number): number[] {
-  while (untouched.length < count) untouched = untouched.concat(untouched)
-  return untouched.slice(0, count)
-}
-
 export function rowOf(slot: number): number {
-  return slot & (CHUNK - 1)
+  return slot & ROW_OF_SLOT
 }
 
 /**

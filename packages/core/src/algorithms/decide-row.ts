@@ -1,0 +1,31 @@
+import { msToUs } from '../clock.js'
+import type { Decision } from '../decision.js'
+import type { Policy } from '../policy.js'
+import type { Algorithm, Mode } from './algorithm.js'
+import { clear, LAYOUT, type Rows, zeros } from './rows.js'
+
+const { ROW, EXPIRES_AT } = LAYOUT
+
+/**
+ * Decides on a store's row: one that has expired means nothing any more, and what is refused is noted. Row 0 is
+ * nobody's, and stays zeros.
+ */
+export function decideRow<P extends Policy>(
+  algorithm: Pick<Algorithm<P, unknown>, 'decide'>,
+  policy: P,
+  rows: Rows,
+  row: number,
+  now: number,
+  cost: number,
+  mode: Mode,
+): Decision {
+  const isLive = rows.numbers[row * ROW + EXPIRES_AT]! > now
+  // Where nothing is taken nothing is written.
+  if (!isLive && mode === 'take') clear(rows, row)
+  const decision = algorithm.decide(policy, rows, isLive || mode === 'take' ? row : 0, now, cost, mode)
+  if (!decision.allowed && mode !== 'peek') {
+    if (rows.refusedUntil.length === 0) rows.refusedUntil = zeros(rows.numbers.length / ROW)
+    rows.refusedUntil[row] = now + msToUs(decision.retryAfterMs)
+  }
+  return decision
+}
