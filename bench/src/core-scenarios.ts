@@ -94,6 +94,13 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     contenders: [...FAST_ALGORITHMS, 'bare Map'],
     callers: 0,
   },
+  '10k-kept': {
+    ...TEN_THOUSAND_KEYS,
+    title: '10,000 keys in random order, plain values that are kept (peers: awaited)',
+    contenders: [...FAST_ALGORITHMS, 'bare Map'],
+    callers: 0,
+    keepsAnswers: true,
+  },
   '1m-plain': {
     measure: 'speed',
     rounds: 3,
