@@ -3,7 +3,7 @@ import type { Policy } from '../policy.js'
 import type { Rows } from './rows.js'
 
 /**
- * One algorithm: two functions of a policy, a state, a time and a cost. They read no clock and no store;
+ * One algorithm: functions of a policy, a state, a time and a cost. They read no clock and no store;
  * all numbers are whole, times are microseconds.
  *
  * A state is a row of numbers, and it is changed in place: to make an object for every check is most of
@@ -17,9 +17,6 @@ import type { Rows } from './rows.js'
  *   4. the new state  written only if something was taken, or moved from another clock
  *   5. the waits      until this cost fits, until the whole limit is there again
  *
- * Its numbers stay in it from the first line to the answer, which each algorithm writes out: what is handed to a function
- * that the engine has no room to compile in, and what it returns, becomes an object on the heap, number by number.
- *
  * A state carries what it was counted in (a window's length, a level's unit), so that a policy with other
  * numbers can read it. It goes over to the new numbers when it is next charged; until then a window of
  * another length keeps running, and the waits say so. A store lets go of a state when the numbers that wrote
@@ -29,15 +26,15 @@ export interface Algorithm<P extends Policy, S> {
   /** Decides a cost of 1 to the limit. A row of zeros without an object is an untouched key's. */
   decide(policy: P, rows: Rows, row: number, now: number, cost: number, mode: Mode): Decision
   /**
-   * `decide` in mode `take` on a store's row, where a row that has expired means nothing any more. May be just
-   * `decideRow`; where speed matters it is a shortcut for what nearly every check is, the policy having written the row
-   * itself and the cost fitting, and leaves all else to `decideRow`.
+   * What `decideRow` answers and writes in mode `take`, and it may just call that. Where speed matters it answers by itself
+   * what nearly every check is, a cost that fits into a state that was counted in the policy's own window or unit, and
+   * calls `decideRow` for all else.
    *
-   * Short, for speed: V8 compiles a check into the loop or the handler that makes it, with all that is called on the
-   * way, if that comes to no more than some 760 bytes of bytecode and no function to more than 460. It then makes neither
-   * numbers on the heap nor an answer of which only `allowed` is looked at, which is a fifth of the time.
+   * Short, and with next to no calls: V8 compiles a check into the loop or the handler that makes it if all of it comes
+   * to no more than some 760 bytes of bytecode, and no function to more than 460 (`inlining.test.ts`). Until something is
+   * refused, an answer of which only `allowed` is read is then not even made.
    */
-  take(policy: P, rows: Rows, row: number, now: number, cost: number): Decision
+  check(policy: P, rows: Rows, row: number, now: number, cost: number): Decision
   /** Gives back up to `cost` units that were taken at `decidedAt`, if that moment still counts; says how many. */
   refund(policy: P, rows: Rows, row: number, now: number, decidedAt: number, cost: number): number
   /** The row as a plain object. */

@@ -14,7 +14,7 @@ export interface BucketState {
   time: number
 }
 
-/** Where they are in a row. */
+/** Where they are in a row. The level is first: `check` counts on it. */
 export const PLACES = { LEVEL: 0, UNIT: 1, TIME: 2 } as const
 
 const { LEVEL, UNIT, TIME } = PLACES
@@ -51,21 +51,11 @@ export function loadBucket({ numbers }: Rows, row: number): BucketState {
 }
 
 export function saveBucket({ level, unit, time }: BucketState, { numbers }: Rows, row: number): void {
-  const state = row * ROW
-  numbers[state + LEVEL] = level
-  numbers[state + UNIT] = unit
-  numbers[state + TIME] = time
+  putBucket(numbers, row * ROW, level, unit, time)
 }
 
-/** A row that means nothing any more becomes one with this level. */
-export function putLevel(
-  { d }: BucketPolicy,
-  numbers: number[],
-  state: number,
-  level: number,
-  time: number,
-): void {
+export function putBucket(numbers: number[], state: number, level: number, unit: number, time: number): void {
   numbers[state + LEVEL] = level
-  numbers[state + UNIT] = d
+  numbers[state + UNIT] = unit
   numbers[state + TIME] = time
 }

@@ -7,8 +7,8 @@ import { clear, LAYOUT, type Rows, zeros } from './rows.js'
 const { ROW, EXPIRES_AT } = LAYOUT
 
 /**
- * Decides on a store's row: one that has expired means nothing any more, and what is refused is noted. Row 0 is
- * nobody's, and stays zeros.
+ * Decides on a store's row, and notes a refusal beside it. A row that has expired is read as untouched: a take clears
+ * it, all else reads row 0 in its place, which is nobody's and stays zeros.
  */
 export function decideRow<P extends Policy>(
   algorithm: Pick<Algorithm<P, unknown>, 'decide'>,
@@ -20,7 +20,6 @@ export function decideRow<P extends Policy>(
   mode: Mode,
 ): Decision {
   const isLive = rows.numbers[row * ROW + EXPIRES_AT]! > now
-  // Where nothing is taken nothing is written.
   if (!isLive && mode === 'take') clear(rows, row)
   const decision = algorithm.decide(policy, rows, isLive || mode === 'take' ? row : 0, now, cost, mode)
   if (!decision.allowed && mode !== 'peek') {

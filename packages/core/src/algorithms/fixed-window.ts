@@ -62,7 +62,7 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
       limit: policy.limit,
       cost,
       remaining: charged ? room - cost : room,
-      retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+      retryAfterMs: usToMs(retryAfter),
       resetAfterMs: usToMs(resetAfter),
       delayMs: 0,
       timeMs: usToMs(now),
@@ -70,20 +70,20 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
     }
   },
 
-  take(policy, rows, row, now, cost): Decision {
+  check(policy, rows, row, now, cost): Decision {
     const { limit, windowUs } = policy
     const { numbers } = rows
-    const startAt = row * ROW
-    const countAt = startAt + COUNT
-    if (numbers[startAt + EXPIRES_AT]! <= now) openWindow(numbers, startAt, now, windowUs)
+    const startPlace = row * ROW
+    const countPlace = startPlace + COUNT
+    if (numbers[startPlace + EXPIRES_AT]! <= now) openWindow(numbers, startPlace, now, windowUs)
 
-    const start = numbers[startAt]!
+    const start = numbers[startPlace]!
     const left = start + windowUs - now
-    const count = numbers[countAt]! + cost
-    if (count > limit || start > now || left <= 0 || numbers[startAt + LENGTH] !== windowUs) {
+    const count = numbers[countPlace]! + cost
+    if (count > limit || start > now || numbers[startPlace + LENGTH] !== windowUs) {
       return decideRow(this, policy, rows, row, now, cost, 'take')
     }
-    numbers[countAt] = count
+    numbers[countPlace] = count
 
     return {
       allowed: true,

@@ -7,7 +7,7 @@ import {
   convert,
   loadBucket,
   PLACES,
-  putLevel,
+  putBucket,
   saveBucket,
   stillCounts,
   timeToFlow,
@@ -56,39 +56,39 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
       limit: policy.limit,
       cost,
       remaining: charged ? room - cost : room,
-      retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+      retryAfterMs: usToMs(retryAfter),
       resetAfterMs: usToMs(resetAfter),
-      delayMs: delay === 0 ? 0 : usToMs(delay),
+      delayMs: usToMs(delay),
       timeMs: usToMs(now),
       policy: policy.name,
     }
   },
 
-  take(policy, rows, row, now, cost): Decision {
+  check(policy, rows, row, now, cost): Decision {
     const { n, d, full } = policy
     const { numbers } = rows
-    const levelAt = row * ROW
-    const timeAt = levelAt + TIME
-    const expiryAt = levelAt + EXPIRES_AT
-    if (numbers[expiryAt]! <= now) putLevel(policy, numbers, levelAt, 0, now)
+    const levelPlace = row * ROW
+    const timePlace = levelPlace + TIME
+    const expiryPlace = levelPlace + EXPIRES_AT
+    if (numbers[expiryPlace]! <= now) putBucket(numbers, levelPlace, 0, d, now)
 
-    const time = numbers[timeAt]!
-    let level = numbers[levelAt]!
+    const time = numbers[timePlace]!
+    let level = numbers[levelPlace]!
     if (level > full) level = full
     level -= (now - time) * n
     if (level < 0) level = 0
 
     const room = Math.floor((full - level) / d)
-    if (cost > room || time > now || numbers[levelAt + UNIT] !== d) {
+    if (cost > room || time > now || numbers[levelPlace + UNIT] !== d) {
       return decideRow(this, policy, rows, row, now, cost, 'take')
     }
     const delay = Math.ceil(level / n)
     level += cost * d
 
     const untilEmpty = Math.ceil(level / n)
-    numbers[levelAt] = level
-    numbers[timeAt] = now
-    numbers[expiryAt] = now + untilEmpty
+    numbers[levelPlace] = level
+    numbers[timePlace] = now
+    numbers[expiryPlace] = now + untilEmpty
 
     return {
       allowed: true,

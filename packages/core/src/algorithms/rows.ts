@@ -6,10 +6,7 @@ export interface Rows {
   readonly numbers: number[]
   /** Empty until there is something that does not fit: most algorithms never need it. */
   readonly objects: (object | undefined)[]
-  /**
-   * Until when the last request of a row that was refused would be refused again, by which a store that is full knows
-   * whom not to let go. Empty until one was refused.
-   */
+  /** By row: until when what was last refused is refused. A full store lets go of such keys last. Empty until one is. */
   refusedUntil: number[]
 }
 

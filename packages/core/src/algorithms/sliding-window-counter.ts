@@ -80,7 +80,7 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
         limit: policy.limit,
         cost,
         remaining: charged ? room - cost : room,
-        retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+        retryAfterMs: usToMs(retryAfter),
         resetAfterMs: usToMs(resetAfter),
         delayMs: 0,
         timeMs: usToMs(now),
@@ -88,23 +88,23 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
       }
     },
 
-    take(policy, rows, row, now, cost): Decision {
+    check(policy, rows, row, now, cost): Decision {
       const { limit, windowUs } = policy
       const { numbers } = rows
-      const lengthAt = row * ROW
-      const currAt = lengthAt + CURR
-      const expiryAt = lengthAt + EXPIRES_AT
-      if (numbers[expiryAt]! <= now) openWindow(numbers, lengthAt, now, windowUs)
+      const lengthPlace = row * ROW
+      const currPlace = lengthPlace + CURR
+      const expiryPlace = lengthPlace + EXPIRES_AT
+      if (numbers[expiryPlace]! <= now) openWindow(numbers, lengthPlace, now, windowUs)
 
-      const end = numbers[expiryAt]!
+      const end = numbers[expiryPlace]!
       const left = end - windowUs - now
-      const prev = numbers[lengthAt + PREV]!
-      const curr = numbers[currAt]! + cost
+      const prev = numbers[lengthPlace + PREV]!
+      const curr = numbers[currPlace]! + cost
       const used = prev === 0 ? curr : curr + mulDivFloor(prev, left, windowUs)
-      if (used > limit || left > windowUs || left <= 0 || numbers[lengthAt] !== windowUs) {
+      if (used > limit || left > windowUs || left <= 0 || numbers[lengthPlace] !== windowUs) {
         return decideRow(this, policy, rows, row, now, cost, 'take')
       }
-      numbers[currAt] = curr
+      numbers[currPlace] = curr
 
       return {
         allowed: true,

@@ -58,7 +58,7 @@ export const slidingWindowLogAlgorithm: Algorithm<SlidingWindowLogPolicy, Log> =
       limit: policy.limit,
       cost,
       remaining: charged ? room - cost : room,
-      retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+      retryAfterMs: usToMs(retryAfter),
       resetAfterMs: usToMs(resetAfter),
       delayMs: 0,
       timeMs: usToMs(now),
@@ -66,7 +66,7 @@ export const slidingWindowLogAlgorithm: Algorithm<SlidingWindowLogPolicy, Log> =
     }
   },
 
-  take(policy, rows, row, now, cost): Decision {
+  check(policy, rows, row, now, cost): Decision {
     return decideRow(this, policy, rows, row, now, cost, 'take')
   },
 

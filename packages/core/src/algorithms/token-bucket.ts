@@ -7,7 +7,7 @@ import {
   convert,
   loadBucket,
   PLACES,
-  putLevel,
+  putBucket,
   saveBucket,
   stillCounts,
   timeToFlow,
@@ -56,7 +56,7 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
       limit: policy.limit,
       cost,
       remaining: charged ? room - cost : room,
-      retryAfterMs: retryAfter === 0 ? 0 : usToMs(retryAfter),
+      retryAfterMs: usToMs(retryAfter),
       resetAfterMs: usToMs(resetAfter),
       delayMs: 0,
       timeMs: usToMs(now),
@@ -64,28 +64,28 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
     }
   },
 
-  take(policy, rows, row, now, cost): Decision {
+  check(policy, rows, row, now, cost): Decision {
     const { n, d, full } = policy
     const { numbers } = rows
-    const levelAt = row * ROW
-    const timeAt = levelAt + TIME
-    const expiryAt = levelAt + EXPIRES_AT
-    if (numbers[expiryAt]! <= now) putLevel(policy, numbers, levelAt, full, now)
+    const levelPlace = row * ROW
+    const timePlace = levelPlace + TIME
+    const expiryPlace = levelPlace + EXPIRES_AT
+    if (numbers[expiryPlace]! <= now) putBucket(numbers, levelPlace, full, d, now)
 
-    const time = numbers[timeAt]!
-    let level = numbers[levelAt]! + (now - time) * n
+    const time = numbers[timePlace]!
+    let level = numbers[levelPlace]! + (now - time) * n
     if (level > full) level = full
 
     const room = Math.floor(level / d)
-    if (cost > room || time > now || numbers[levelAt + UNIT] !== d) {
+    if (cost > room || time > now || numbers[levelPlace + UNIT] !== d) {
       return decideRow(this, policy, rows, row, now, cost, 'take')
     }
     level -= cost * d
 
     const untilFull = Math.ceil((full - level) / n)
-    numbers[levelAt] = level
-    numbers[timeAt] = now
-    numbers[expiryAt] = now + untilFull
+    numbers[levelPlace] = level
+    numbers[timePlace] = now
+    numbers[expiryPlace] = now + untilFull
 
     return {
       allowed: true,

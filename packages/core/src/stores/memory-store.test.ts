@@ -151,6 +151,26 @@ describe('a full store', () => {
     for (const key of blocked) expect(store.check({ policy: minute, key, cost: 1 }).allowed).toBe(false)
   })
 
+  it('takes nobody for refused who was so by a clock that has been set right', () => {
+    const { store, clock } = storeOf(200)
+    clock.advance(3_600_000)
+    for (let i = 0; i < 100; i++) {
+      store.check({ policy: minute, key: `stale${i}`, cost: 5 })
+      expect(store.check({ policy: minute, key: `stale${i}`, cost: 10 }).allowed).toBe(false)
+    }
+    clock.advance(-3_600_000)
+    for (let i = 0; i < 100; i++) store.check({ policy: minute, key: `stale${i}`, cost: 1 })
+    clock.advance(60_000)
+    for (let i = 0; i < 100; i++) store.check({ policy: minute, key: `stale${i}`, cost: 1 })
+    for (let i = 0; i < 100; i++) store.check({ policy: minute, key: `busy${i}`, cost: 9 })
+    for (let i = 0; i < 50; i++) store.check({ policy: minute, key: `new${i}`, cost: 10 })
+    // Those with 1 of 10 used went, not those with 9.
+    const left = Array.from({ length: 100 }, (_, i) =>
+      store.peek({ policy: minute, key: `busy${i}`, cost: 1 }),
+    )
+    expect(left.filter((busy) => busy.remaining === 1).length).toBeGreaterThan(90)
+  })
+
   it('still serves new clients when every key in it is being refused', () => {
     const { store } = storeOf(20)
     for (let i = 0; i < 100; i++) {

@@ -9,7 +9,7 @@ import { assertKey } from '../key.js'
 import { assertPolicy, type Policy } from '../policy.js'
 import { KeyMap } from './key-map.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
-import { NOBODY, ROW_OF_SLOT, rowOf, Slots } from './slots.js'
+import { NOBODY, rowOf, Slots } from './slots.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from './store.js'
 import { storeClosed } from './store-failure.js'
 
@@ -69,14 +69,14 @@ export class MemoryStore implements SyncStore {
     return this.#slots.size
   }
 
-  /** Short, as is all that it calls for a key that it knows: `Algorithm.take` says why. */
+  /** Short, as is all that it calls for a key that it knows: `Algorithm.check` says why. */
   check({ policy, key, cost }: TakeRequest): Decision {
     const now = this.#clock.nowUs()
     let space = this.#lastSpace
     if (space.policy !== policy) space = this.#findSpace(policy)
     if (cost !== 1) assertCost(policy, cost)
-    const slot = space.slots.get(key) || this.#open(space, key, now)
-    return space.algorithm.take(policy, this.#slots.chunk(slot), slot & ROW_OF_SLOT, now, cost)
+    const slot = space.slots.get(key) || this.#addKey(space, key, now)
+    return space.algorithm.check(policy, this.#slots.chunk(slot), rowOf(slot), now, cost)
   }
 
   take(requests: readonly TakeRequest[]): WholeTakeResult {
@@ -128,9 +128,9 @@ export class MemoryStore implements SyncStore {
     if (cost !== 1) assertCost(policy, cost)
     let slot = space.slots.get(key)
     if (slot === 0) {
-      assertKey(key)
-      // Where nothing is taken nothing is written, and the slot that is nobody's will do.
-      if (mode === 'take') slot = this.#open(space, key, now)
+      // Where nothing is taken no key is added, and the slot that is nobody's will do.
+      if (mode === 'take') slot = this.#addKey(space, key, now)
+      else assertKey(key)
     }
     return decideRow(space.algorithm, policy, this.#slots.chunk(slot), rowOf(slot), now, cost, mode)
   }
@@ -191,7 +191,7 @@ export class MemoryStore implements SyncStore {
    * In one piece, which is too long for V8 to compile into `check`: a process sees new keys first, and they would take up
    * the room there that known keys need.
    */
-  #open(space: Space, key: string, now: number): number {
+  #addKey(space: Space, key: string, now: number): number {
     assertKey(key)
     // A few slots for every new key: what has expired is gone after half as many new keys as there are slots.
     for (let i = 0; i < SWEPT_PER_NEW_KEY; i++) {
@@ -239,7 +239,7 @@ export class MemoryStore implements SyncStore {
   #evict(now: number): void {
     let victim = this.#candidate(now)
     for (let i = 1; i < MAX_SAMPLES; i++) {
-      if (i >= SAMPLES && !victim.isBlocked) break
+      if (i >= SAMPLES && !victim.isRefused) break
       const other = this.#candidate(now)
       if (goesBefore(other, victim)) victim = other
     }
@@ -256,13 +256,16 @@ export class MemoryStore implements SyncStore {
     const { policy, algorithm } = space
     const rows = this.#slots.chunk(slot)
     const look = decideRow(algorithm, policy, rows, rowOf(slot), now, 1, 'peek')
-    const blockedUntil = rows.refusedUntil[rowOf(slot)] ?? 0
+    const expiresAt = this.#number(slot, EXPIRES_AT)
+    const refusedUntil = rows.refusedUntil[rowOf(slot)] ?? 0
+    // Nobody is refused for longer than the state lasts: what says so is left over from another clock or other numbers.
+    const isRefused = refusedUntil > now && refusedUntil <= expiresAt
     return {
       slot,
       space,
-      isBlocked: blockedUntil > now,
+      isRefused,
       share: 1 - look.remaining / policy.limit,
-      until: blockedUntil > now ? blockedUntil : this.#number(slot, EXPIRES_AT),
+      until: isRefused ? refusedUntil : expiresAt,
     }
   }
 
@@ -302,17 +305,17 @@ const NO_SPACE = { policy: {} } as Space
 interface Candidate {
   slot: number
   space: Space
-  isBlocked: boolean
+  isRefused: boolean
   /** How much of the limit is used, 0 to 1; nothing of what has expired. */
   share: number
-  /** When it will no longer be blocked, or no longer mean anything. */
+  /** When it will no longer be refused, or no longer mean anything. */
   until: number
 }
 
 /** Whether `a` should be let go rather than `b`. */
 function goesBefore(a: Candidate, b: Candidate): boolean {
-  if (a.isBlocked !== b.isBlocked) return b.isBlocked
-  if (!a.isBlocked && a.share !== b.share) return a.share < b.share
+  if (a.isRefused !== b.isRefused) return b.isRefused
+  if (!a.isRefused && a.share !== b.share) return a.share < b.share
   return a.until < b.until
 }
 

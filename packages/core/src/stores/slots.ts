@@ -85,8 +85,6 @@ const FIRST_ROWS = 64
 /** As many rows as there are keys in a `KeyMap` at its fastest. */
 const CHUNK_BITS = 14
 const CHUNK = 1 << CHUNK_BITS
-/** The bits of a slot that are its row. */
-export const ROW_OF_SLOT = CHUNK - 1
 
 function makeChunk(rows: number): Chunk {
   return {
@@ -111,7 +109,7 @@ function twiceAsLarge(chunk: Chunk): Chunk {
 }
 
 export function rowOf(slot: number): number {
-  return slot & ROW_OF_SLOT
+  return slot & (CHUNK - 1)
 }
 
 /**
