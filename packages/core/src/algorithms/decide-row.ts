@@ -24,7 +24,9 @@ export function decideRow<P extends Policy>(
   const decision = algorithm.decide(policy, rows, isLive || mode === 'take' ? row : 0, now, cost, mode)
   if (!decision.allowed && mode !== 'peek') {
     if (rows.refusedUntil.length === 0) rows.refusedUntil = zeros(rows.numbers.length / ROW)
-    rows.refusedUntil[row] = now + msToUs(decision.retryAfterMs)
+    // By numbers that did not write it the wait may be longer than the state lasts, and nobody is refused after that.
+    const expiresAt = rows.numbers[row * ROW + EXPIRES_AT]!
+    rows.refusedUntil[row] = Math.min(expiresAt, now + msToUs(decision.retryAfterMs))
   }
   return decision
 }

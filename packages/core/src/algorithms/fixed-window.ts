@@ -80,7 +80,7 @@ export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState
     const start = numbers[startPlace]!
     const left = start + windowUs - now
     const count = numbers[countPlace]! + cost
-    if (count > limit || start > now || numbers[startPlace + LENGTH] !== windowUs) {
+    if (!(count <= limit && start <= now && numbers[startPlace + LENGTH] === windowUs)) {
       return decideRow(this, policy, rows, row, now, cost, 'take')
     }
     numbers[countPlace] = count

@@ -79,7 +79,8 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
     if (level < 0) level = 0
 
     const room = Math.floor((full - level) / d)
-    if (cost > room || time > now || numbers[levelPlace + UNIT] !== d) {
+    // Of what is no number nothing is true: it must not get into the row.
+    if (!(cost <= room && time <= now && numbers[levelPlace + UNIT] === d)) {
       return decideRow(this, policy, rows, row, now, cost, 'take')
     }
     const delay = Math.ceil(level / n)

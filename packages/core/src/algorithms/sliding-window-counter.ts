@@ -101,7 +101,7 @@ export const slidingWindowCounterAlgorithm: Algorithm<SlidingWindowCounterPolicy
       const prev = numbers[lengthPlace + PREV]!
       const curr = numbers[currPlace]! + cost
       const used = prev === 0 ? curr : curr + mulDivFloor(prev, left, windowUs)
-      if (used > limit || left > windowUs || left <= 0 || numbers[lengthPlace] !== windowUs) {
+      if (!(used <= limit && left <= windowUs && left > 0 && numbers[lengthPlace] === windowUs)) {
         return decideRow(this, policy, rows, row, now, cost, 'take')
       }
       numbers[currPlace] = curr

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../clock.js'
-import { fixedWindow, slidingWindowLog, tokenBucket } from '../policy.js'
+import { definePolicy, fixedWindow, slidingWindowLog, tokenBucket } from '../policy.js'
 import { MemoryStore } from './memory-store.js'
 
 const minute = fixedWindow({ limit: 10, window: '1m', name: 'minute' })
@@ -151,6 +151,22 @@ describe('a full store', () => {
     for (const key of blocked) expect(store.check({ policy: minute, key, cost: 1 }).allowed).toBe(false)
   })
 
+  it.each([
+    ['fixed-window', { limit: 100, window: '10m' }, { limit: 10, window: '1h' }],
+    ['sliding-window-counter', { limit: 100, window: '10m' }, { limit: 10, window: '1h' }],
+    ['sliding-window-log', { limit: 100, window: '10m' }, { limit: 10, window: '1h' }],
+    ['token-bucket', { capacity: 100, refillRate: '100/10m' }, { capacity: 10, refillRate: '10/10h' }],
+    ['leaky-bucket', { capacity: 100, leakRate: '100/10m' }, { capacity: 10, leakRate: '10/10h' }],
+  ])('keeps refusing a client by a limit that has just been lowered (%s)', (algorithm, high, low) => {
+    const { store } = storeOf(100)
+    const before = definePolicy({ algorithm, name: 'lowered', ...high })
+    const after = definePolicy({ algorithm, name: 'lowered', ...low })
+    store.check({ policy: before, key: 'mallory', cost: 100 })
+    expect(store.check({ policy: after, key: 'mallory', cost: 1 }).allowed).toBe(false)
+    for (let i = 0; i < 1000; i++) store.check({ policy: after, key: `flood${i}`, cost: 10 })
+    expect(store.check({ policy: after, key: 'mallory', cost: 1 }).allowed).toBe(false)
+  })
+
   it('takes nobody for refused who was so by a clock that has been set right', () => {
     const { store, clock } = storeOf(200)
     clock.advance(3_600_000)
@@ -169,6 +185,18 @@ describe('a full store', () => {
       store.peek({ policy: minute, key: `busy${i}`, cost: 1 }),
     )
     expect(left.filter((busy) => busy.remaining === 1).length).toBeGreaterThan(90)
+  })
+
+  it('keeps refusing whom a take of several refused, for as long as it said', () => {
+    const { store, clock } = storeOf(100)
+    const hour = fixedWindow({ limit: 10, window: '1h', name: 'hour' })
+    const requests = [{ policy: minute, key: 'mallory', cost: 10 }]
+    expect(store.take(requests).allowed).toBe(true)
+    expect(store.take(requests).allowed).toBe(false)
+    clock.advance(30_000)
+    // Used up as well, and for longer.
+    for (let i = 0; i < 1000; i++) store.check({ policy: hour, key: `flood${i}`, cost: 10 })
+    expect(store.peek({ policy: minute, key: 'mallory', cost: 1 }).allowed).toBe(false)
   })
 
   it('still serves new clients when every key in it is being refused', () => {
@@ -255,4 +283,36 @@ it('has nothing to give back for a key that it does not know, whatever the clock
   expect(store.refund({ policy, key: 'unknown', timeMs: -1000, cost: 1 })).toBe(0)
   clock.set(START_MS)
   expect(store.peek({ policy, key: 'another', cost: 1 }).remaining).toBe(10)
+})
+
+it('looks at a state that has expired as at an untouched one, whatever the numbers are by now, and leaves it', () => {
+  const { store, clock } = storeOf(10)
+  const short = slidingWindowLog({ limit: 10, window: '1m', name: 'log' })
+  const long = slidingWindowLog({ limit: 10, window: '1h', name: 'log' })
+  store.check({ policy: short, key: 'k', cost: 10 })
+  clock.advance(60_000)
+  expect(store.peek({ policy: long, key: 'k', cost: 1 }).remaining).toBe(10)
+  clock.advance(-1)
+  expect(store.peek({ policy: short, key: 'k', cost: 1 }).remaining).toBe(0)
+})
+
+it.each([
+  { algorithm: 'fixed-window', limit: 3, window: '1m' },
+  { algorithm: 'sliding-window-counter', limit: 3, window: '1m' },
+  { algorithm: 'sliding-window-log', limit: 3, window: '1m' },
+  { algorithm: 'token-bucket', capacity: 3, refillRate: '1/1m' },
+  { algorithm: 'leaky-bucket', capacity: 3, leakRate: '1/1m' },
+])('limits again once a clock that said no number says one ($algorithm)', (numbers) => {
+  const policy = definePolicy(numbers)
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+    let now = START_MS * 1000
+    const store = new MemoryStore({ clock: { nowUs: () => now } })
+    const check = () => store.check({ policy, key: 'k', cost: 1 })
+    check()
+    now = wrong
+    for (let i = 0; i < 5; i++) check()
+    now = START_MS * 1000
+    expect(count(5, () => check().allowed)).toBeLessThanOrEqual(3)
+    expect(check()).toMatchObject({ allowed: false, remaining: 0 })
+  }
 })
