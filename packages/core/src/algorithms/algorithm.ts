@@ -26,13 +26,14 @@ export interface Algorithm<P extends Policy, S> {
   /** Decides a cost of 1 to the limit. A row of zeros without an object is an untouched key's. */
   decide(policy: P, rows: Rows, row: number, now: number, cost: number, mode: Mode): Decision
   /**
-   * What `decideRow` answers and writes in mode `take`, and it may just call that. Where speed matters it answers by itself
-   * what nearly every check is, a cost that fits into a state that was counted in the policy's own window or unit, and
-   * calls `decideRow` for all else.
+   * What `decideRow` answers and writes in mode `take`, and it may just call that. Where speed matters it answers by
+   * itself what nearly every check is, a cost that fits into a state that was counted in the policy's own window or
+   * unit, and calls `decideRow` for all else. It asks whether all is right, not whether anything is wrong: of a time
+   * that is no number neither is true, and it must not get into the row.
    *
    * Short, and with next to no calls: V8 compiles a check into the loop or the handler that makes it if all of it comes
-   * to no more than some 760 bytes of bytecode, and no function to more than 460 (`inlining.test.ts`). Until something is
-   * refused, an answer of which only `allowed` is read is then not even made.
+   * to no more than some 760 bytes of bytecode, and no function to more than 460 (`inlining.test.ts`). Until something
+   * is refused, an answer of which only `allowed` is read is then not even made.
    */
   check(policy: P, rows: Rows, row: number, now: number, cost: number): Decision
   /** Gives back up to `cost` units that were taken at `decidedAt`, if that moment still counts; says how many. */

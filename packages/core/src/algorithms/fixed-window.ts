@@ -12,6 +12,7 @@ export interface FixedWindowState {
   count: number
 }
 
+/** Where they are in a row. The start is first: `check` counts on it. */
 const START = 0
 const LENGTH = 1
 const COUNT = 2

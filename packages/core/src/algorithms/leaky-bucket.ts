@@ -79,7 +79,6 @@ export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
     if (level < 0) level = 0
 
     const room = Math.floor((full - level) / d)
-    // Of what is no number nothing is true: it must not get into the row.
     if (!(cost <= room && time <= now && numbers[levelPlace + UNIT] === d)) {
       return decideRow(this, policy, rows, row, now, cost, 'take')
     }

@@ -15,7 +15,7 @@ export interface SlidingWindowCounterState {
   curr: number
 }
 
-/** The start is not kept: a state expires two lengths after it. */
+/** The start is not kept: a state expires two lengths after it. The length is first: `check` counts on it. */
 const LENGTH = 0
 const PREV = 1
 const CURR = 2

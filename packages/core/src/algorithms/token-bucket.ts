@@ -77,7 +77,6 @@ export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
     if (level > full) level = full
 
     const room = Math.floor(level / d)
-    // Of what is no number nothing is true: it must not get into the row.
     if (!(cost <= room && time <= now && numbers[levelPlace + UNIT] === d)) {
       return decideRow(this, policy, rows, row, now, cost, 'take')
     }

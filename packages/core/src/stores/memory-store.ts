@@ -188,8 +188,8 @@ export class MemoryStore implements SyncStore {
   /**
    * A slot for a key that is not there.
    *
-   * In one piece, which is too long for V8 to compile into `check`: a process sees new keys first, and they would take up
-   * the room there that known keys need.
+   * In one piece, which is too long for V8 to compile into `check`: a process sees new keys first, and they would take
+   * up the room there that known keys need.
    */
   #addKey(space: Space, key: string, now: number): number {
     assertKey(key)
