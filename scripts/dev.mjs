@@ -2,6 +2,9 @@
 // not build the page.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { embedLua } from './embed-lua.mjs'
+
+embedLua()
 
 const bin = fileURLToPath(new URL('../node_modules/.bin/', import.meta.url))
 const children = [

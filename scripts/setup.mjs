@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { embedLua } from './embed-lua.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const OLDEST_NODE = [20, 19]
@@ -44,6 +45,7 @@ function installDependencies() {
 }
 
 function build() {
+  embedLua()
   // tsc keeps its own record of which sources have changed.
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   run(process.execPath, [tsc, '--build'], 'the build failed; see the errors above.')

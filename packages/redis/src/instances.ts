@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { LUA } from './lua.generated.js'
 import { commandsOf } from './store-commands.js'
 
 /*
@@ -20,8 +20,6 @@ const GONE_AFTER_MS = 20_000
 const MAX_LINE_BYTES = 1024
 const MAX_LINES = 200
 
-const REPORT = readFileSync(new URL('../lua/instances.lua', import.meta.url), 'utf8')
-
 /** Rejects whatever Redis rejects: it is for whoever lists to say what that means. */
 export function instancesOf(store: object): SharedInstances {
   const { prefix, send } = commandsOf(store)
@@ -30,7 +28,7 @@ export function instancesOf(store: object): SharedInstances {
     async report(line) {
       if (Buffer.byteLength(line) > MAX_LINE_BYTES) throw new RangeError('A line has at most 1024 bytes')
       const limits = [GONE_AFTER_MS, MAX_LINES, MAX_LINE_BYTES].map(String)
-      const lines = await send(key, 'EVAL', [REPORT, '1', key, line, ...limits])
+      const lines = await send(key, 'EVAL', [LUA.instances, '1', key, line, ...limits])
       return Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : []
     },
     async leave(line) {
