@@ -10,6 +10,12 @@ import { embedLua } from './embed-lua.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const OLDEST_NODE = [20, 19]
 
+/** Each package is built twice, for `import` and for `require()`. */
+const FORMATS = [
+  { folder: 'esm', type: 'module' },
+  { folder: 'cjs', type: 'commonjs' },
+]
+
 /** What the tests start, and the Debian package that has it. */
 const TOOLS = [
   { command: 'redis-server', package: 'redis-server', for: 'the tests of the Redis store' },
@@ -49,13 +55,31 @@ function build() {
   // tsc keeps its own record of which sources have changed.
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   run(process.execPath, [tsc, '--build'], 'the build failed; see the errors above.')
-  // It never removes what was built of a source that is gone, and that would be packed.
   for (const name of readdirSync(join(root, 'packages'))) {
-    const dist = join(root, 'packages', name, 'dist')
-    for (const built of filesIn(dist)) {
-      const source = relative(dist, built).replace(/(?:\.d\.ts|\.js)(?:\.map)?$/, '.ts')
-      if (!source.endsWith('.ts') || existsSync(join(root, 'packages', name, 'src', source))) continue
-      rmSync(built)
+    const folder = join(root, 'packages', name)
+    removeStaleOutput(folder)
+    for (const format of FORMATS) {
+      // Bundlers read both fields from the nearest package.json, which is this one.
+      const marker = JSON.stringify({ type: format.type, sideEffects: false })
+      writeFileSync(join(folder, 'dist', format.folder, 'package.json'), `${marker}\n`)
+    }
+  }
+}
+
+/**
+ * tsc keeps the output of deleted sources, and npm would pack it.
+ * @param {string} folder of a package
+ */
+function removeStaleOutput(folder) {
+  const dist = join(folder, 'dist')
+  for (const entry of readdirSync(dist)) {
+    if (!FORMATS.some((format) => format.folder === entry)) rmSync(join(dist, entry), { recursive: true })
+  }
+  for (const format of FORMATS) {
+    const output = join(dist, format.folder)
+    for (const file of filesIn(output)) {
+      const source = relative(output, file).replace(/(?:\.d\.ts|\.js)(?:\.map)?$/, '.ts')
+      if (source.endsWith('.ts') && !existsSync(join(folder, 'src', source))) rmSync(file)
     }
   }
 }

@@ -6,8 +6,8 @@ import { launchBrowser } from '@tidegate/fixtures/browser'
 import { expect, it } from 'vitest'
 
 const folders = {
-  '/core/': fileURLToPath(new URL('../../core/dist/', import.meta.url)),
-  '/client/': fileURLToPath(new URL('../dist/', import.meta.url)),
+  '/core/': fileURLToPath(new URL('../../core/dist/esm/', import.meta.url)),
+  '/client/': fileURLToPath(new URL('../dist/esm/', import.meta.url)),
 }
 const PAGE = `<!doctype html><link rel="icon" href="data:,"><script type="importmap">{ "imports": { "@tidegate/core": "/core/index.js" } }</script>`
 

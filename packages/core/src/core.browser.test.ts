@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { launchBrowser } from '@tidegate/fixtures/browser'
 import { expect, it } from 'vitest'
 
-const dist = fileURLToPath(new URL('../dist/', import.meta.url))
+const dist = fileURLToPath(new URL('../dist/esm/', import.meta.url))
 
 // As text: a function would be rewritten by the test runner first.
 const IN_THE_BROWSER = `(async () => {

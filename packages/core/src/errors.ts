@@ -20,11 +20,20 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
+const ERROR_MARK = Symbol.for('@tidegate/core: TidegateError')
+
 /**
  * Input that can never be right, or a store that failed. A denied request is not an error: it is a
  * `Decision` with `allowed: false`.
  */
 export class TidegateError extends Error {
+  /** Makes `instanceof` true for errors of another copy of this package too, such as its CommonJS build. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // A subclass inherits this method, but not the meaning of the mark.
+    if (this !== TidegateError) return Function.prototype[Symbol.hasInstance].call(this, value)
+    return typeof value === 'object' && value !== null && ERROR_MARK in value
+  }
+
   override readonly name = 'TidegateError'
   readonly code: ErrorCode
   /** The option or field that is wrong, where there is one. */
@@ -36,6 +45,8 @@ export class TidegateError extends Error {
     this.field = options.field
   }
 }
+
+Object.defineProperty(TidegateError.prototype, ERROR_MARK, { value: true })
 
 /** Any value as a short piece of a message: quoted, cut, never throwing. */
 export function show(value: unknown): string {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 
-const core = new URL('../dist/index.js', import.meta.url)
+const core = new URL('../dist/esm/index.js', import.meta.url)
 
 /** In the built package, as it is shipped: the test runner's own copy is longer. */
 function program(policy: string): string {

@@ -1,3 +1,4 @@
+import { sharedByCopies } from './copies.js'
 import type { Decision } from './decision.js'
 import { assertOptions, show, TidegateError } from './errors.js'
 import { assertKey } from './key.js'
@@ -115,5 +116,5 @@ function storeOf({ store = new MemoryStore(), failure }: LimiterOptions): Store 
   return shared
 }
 
-/** By the store inside. Limiters on one store share what they know about it, above all that it is down. */
-const surviving = new WeakMap<Store, Store>()
+/** By the store inside. Limiters on one store share its circuit breaker and its local counts, in every copy of this package. */
+const surviving = sharedByCopies('surviving stores', () => new WeakMap<Store, Store>())

@@ -1,6 +1,8 @@
+import { isCompatibleVersion } from './copies.js'
 import { type Duration, MAX_DURATION_MS, parseDuration } from './duration.js'
 import { show, TidegateError } from './errors.js'
 import { fits, nearestFittingRate, parseRate, type Rate } from './rate.js'
+import { VERSION } from './version.js'
 
 /*
  * A policy is an algorithm and its numbers, with a name: a frozen plain object that JSON can carry.
@@ -160,8 +162,8 @@ const ON_STORE_FAILURE: readonly unknown[] = ['open', 'closed', 'local'] satisfi
 
 const MAX_LIMIT = 1_000_000_000
 const MAX_LOG_LIMIT = 100_000
-/** Every policy made here. */
-const defined = new WeakSet<object>()
+/** Marks every policy with the version of the copy of this package that made it. JSON and spreads do not copy it. */
+const MADE_BY = Symbol.for('@tidegate/core: policy made by')
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
 function define<P extends Policy>(algorithm: P['algorithm'], options: object): P {
@@ -189,17 +191,34 @@ function define<P extends Policy>(algorithm: P['algorithm'], options: object): P
   for (const [property, value] of Object.entries({ limit, ...pace.derived })) {
     if (!Object.hasOwn(policy, property)) Object.defineProperty(policy, property, { value })
   }
-  defined.add(Object.freeze(policy))
-  return policy as unknown as P
+  Object.defineProperty(policy, MADE_BY, { value: VERSION })
+  return Object.freeze(policy) as unknown as P
 }
 
-/** Refuses an object that only looks like a policy: without the derived numbers, nothing would be counted. */
+/**
+ * Rejects an object that only looks like a policy: it lacks the derived numbers. Accepts a policy of another copy of this
+ * package if the versions are compatible.
+ */
 export function assertPolicy(value: unknown): asserts value is Policy {
-  if (typeof value === 'object' && value !== null && defined.has(value)) return
+  const madeBy = markOf(value)
+  if (madeBy !== undefined) {
+    if (isCompatibleVersion(madeBy)) return
+    throw invalid(
+      'policy',
+      `There are two copies of @tidegate/core: ${VERSION} received a policy made by ${madeBy}. Install one version of it; npm ls @tidegate/core lists the copies.`,
+    )
+  }
   throw invalid(
     'policy',
     `A policy is made by tokenBucket(), fixedWindow(), … or definePolicy(), got ${show(value)}.`,
   )
+}
+
+/** The version that made a policy, or undefined for any other value. */
+function markOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, MADE_BY)) return undefined
+  const version = (value as { [MADE_BY]?: unknown })[MADE_BY]
+  return typeof version === 'string' ? version : undefined
 }
 
 /** Whether two policies count alike, however their numbers were written, and whatever they do without a store. */

@@ -9,10 +9,10 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Where a browser finds what is imported by name. */
 const IMPORTS = {
-  '@tidegate/core': '/packages/core/dist/index.js',
-  '@tidegate/http': '/packages/http/dist/index.js',
-  '@tidegate/http/fetch': '/packages/http/dist/fetch.js',
-  '@tidegate/http/decorator': '/packages/http/dist/decorator.js',
+  '@tidegate/core': '/packages/core/dist/esm/index.js',
+  '@tidegate/http': '/packages/http/dist/esm/index.js',
+  '@tidegate/http/fetch': '/packages/http/dist/esm/fetch.js',
+  '@tidegate/http/decorator': '/packages/http/dist/esm/decorator.js',
   '@noble/hashes/': '/node_modules/@noble/hashes/',
 }
 

@@ -135,8 +135,8 @@ export class RateLimitGuard implements CanActivate {
 }
 Injectable()(RateLimitGuard)
 
-const OPTIONS = Symbol('@tidegate/http: options')
-const SHARED = Symbol('@tidegate/http: shared options')
+const OPTIONS = Symbol.for('@tidegate/http: options')
+const SHARED = Symbol.for('@tidegate/http: shared options')
 Inject(SHARED)(RateLimitGuard, undefined, 0)
 
 function moduleOf(isGlobal: boolean, options: Provider): DynamicModule {

@@ -1,11 +1,19 @@
 import type { Decision } from '@tidegate/core'
 import { retryAfterSeconds } from './headers.js'
 
+const ERROR_MARK = Symbol.for('@tidegate/http: RateLimitExceededError')
+
 /**
- * A method that is limited was called too often. Express, Koa, Fastify and Nest answer with its status by
- * themselves, Express and Koa with its headers too.
+ * A limited method was called too often. Express, Koa, Fastify and Nest respond with its status, Express and Koa with its
+ * headers too.
  */
 export class RateLimitExceededError extends Error {
+  /** Makes `instanceof` true for errors of another copy of this package too, such as its CommonJS build. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== RateLimitExceededError) return Function.prototype[Symbol.hasInstance].call(this, value)
+    return typeof value === 'object' && value !== null && ERROR_MARK in value
+  }
+
   override readonly name = 'RateLimitExceededError'
   readonly code = 'RATE_LIMIT_EXCEEDED'
   readonly decision: Decision
@@ -27,3 +35,5 @@ export class RateLimitExceededError extends Error {
     this.headers = { 'Retry-After': String(seconds) }
   }
 }
+
+Object.defineProperty(RateLimitExceededError.prototype, ERROR_MARK, { value: true })
