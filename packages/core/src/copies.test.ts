@@ -17,9 +17,9 @@ describe('the ES module and the CommonJS build in one process', () => {
   })
 
   it.each([
-    ['ES module', esm, 'CommonJS', cjs],
-    ['CommonJS', cjs, 'ES module', esm],
-  ])('a policy and a store of the %s copy work with the limiter of the %s copy', (_, from, __, to) => {
+    ['ES module', esm, cjs],
+    ['CommonJS', cjs, esm],
+  ])('a policy and a store of the %s copy work with a limiter of the other', (_, from, to) => {
     const policy = from.fixedWindow({ limit: 2, window: '1h' })
     const limiter = to.createLimiter({ policy, store: new from.MemoryStore() })
     const allowed = [1, 2, 3].map(() => limiter.check('user:1').allowed)

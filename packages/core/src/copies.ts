@@ -14,8 +14,9 @@ export function isCompatibleVersion(version: string, own = VERSION): boolean {
 export function sharedByCopies<T>(name: string, create: () => T): T {
   const key = Symbol.for(`@tidegate/core@${compatibilityLine(VERSION)}: ${name}`)
   const shared = globalThis as { [key: symbol]: T | undefined }
-  shared[key] ??= create()
-  return shared[key]
+  const value = shared[key] ?? create()
+  shared[key] = value
+  return value
 }
 
 /** '1' for '1.2.3', '0.2' for '0.2.3', the whole version for '0.0.3' and for prereleases. */
