@@ -1,4 +1,4 @@
-import { fixedWindow, surviveFailures, type TakeRequest } from '@tidegate/core'
+import { fixedWindow, withFallback, type TakeRequest } from '@tidegate/core'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
@@ -17,7 +17,7 @@ afterEach(() => redis?.stop())
 it('connections cut every 100 ms: what was not written waits, what was is not sent again', async () => {
   const tally = fixedWindow({ limit: 1_000_000_000, window: '365d', name: 'tally' })
   let [unwritten, written, busy] = [0, 0, 0]
-  const store = surviveFailures(new RedisStore(redis.url), {
+  const store = withFallback(new RedisStore(redis.url), {
     onEvent(event) {
       if (event.type !== 'call-failed') return
       const { message, cause } = event.error as Error

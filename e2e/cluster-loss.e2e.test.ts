@@ -1,4 +1,4 @@
-import { type Decision, fixedWindow, surviveFailures } from '@tidegate/core'
+import { type Decision, fixedWindow, withFallback } from '@tidegate/core'
 import { areWell, type RedisCluster, startCluster } from '@tidegate/fixtures/redis-cluster'
 import { pause, until } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
@@ -30,7 +30,7 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
   const policy = fixedWindow({ limit: 100, window: '1s', name: 'each' })
   const keys = await Promise.all([0, 1, 2].map((node) => keysOnNode(cluster, node, policy.name, 2)))
   const all = keys.flat()
-  const store = surviveFailures(new RedisStore(cluster.url, { rememberRefusalsMs: 0 }), {
+  const store = withFallback(new RedisStore(cluster.url, { rememberRefusalsMs: 0 }), {
     deadlineMs: DEADLINE_MS,
   })
   const check = (key: string): Promise<Decision> => store.check({ policy, key, cost: 1 })

@@ -1,4 +1,4 @@
-import { fixedWindow, surviveFailures } from '@tidegate/core'
+import { fixedWindow, withFallback } from '@tidegate/core'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
@@ -32,7 +32,7 @@ it('Redis that hangs and goes on: the same, and it then runs only what was on th
   // Counts every check that Redis runs, whether or not anybody waits for the answer.
   const tally = fixedWindow({ limit: 1_000_000_000, window: '365d', name: 'tally' })
   let probes = 0
-  const store = surviveFailures(new RedisStore(redis.url), {
+  const store = withFallback(new RedisStore(redis.url), {
     onEvent(event) {
       if (event.type === 'breaker' && event.state === 'half-open') probes++
     },

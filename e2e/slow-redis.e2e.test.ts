@@ -1,4 +1,4 @@
-import { surviveFailures } from '@tidegate/core'
+import { withFallback } from '@tidegate/core'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
@@ -35,7 +35,7 @@ afterEach(async () => {
 
 it('Redis that answers late, in part or not at all: every check is answered within its deadline', async () => {
   const limits = fiveLimits()
-  const store = surviveFailures(new RedisStore(proxy.url, { rememberRefusalsMs: 0 }), {
+  const store = withFallback(new RedisStore(proxy.url, { rememberRefusalsMs: 0 }), {
     deadlineMs: DEADLINE_MS,
   })
   await store.peek({ policy: limits.get('fixed')!, key: 'first', cost: 1 })

@@ -1,4 +1,4 @@
-import { type FailureEvent, surviveFailures } from '@tidegate/core'
+import { type FailureEvent, withFallback } from '@tidegate/core'
 import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
 import { fiveLimits, fiveLimitsYaml, inTurn } from './five-limits.js'
@@ -26,7 +26,7 @@ export async function startBothLoads(redisUrl: string): Promise<BothLoads> {
     `store: { url: '${redisUrl}', rememberRefusals: 0s }\n${fiveLimitsYaml()}`,
   )
   const events: FailureEvent[] = []
-  const store = surviveFailures(new RedisStore(redisUrl, { rememberRefusalsMs: 0 }), {
+  const store = withFallback(new RedisStore(redisUrl, { rememberRefusalsMs: 0 }), {
     onEvent: (event) => events.push(event),
   })
   const limits = fiveLimits()

@@ -3,7 +3,7 @@ import {
   type FailureEvent,
   MemoryStore,
   type Store,
-  surviveFailures,
+  withFallback,
 } from '@tidegate/core'
 import { instancesOf, RedisStore } from '@tidegate/redis'
 import { commandsOf } from '@tidegate/redis/store-commands'
@@ -34,7 +34,7 @@ export function composeStore(
   const { url, options, deadlineMs, rememberRefusalsMs } = config
   const redis = new RedisStore(url, { ...options, rememberRefusalsMs })
   const { connectTimeoutMs = 1000 } = options
-  const store = surviveFailures(redis, { deadlineMs, connectTimeoutMs, onEvent })
+  const store = withFallback(redis, { deadlineMs, connectTimeoutMs, onEvent })
   return {
     store,
     breakerState: () => store.breakerState,

@@ -1,33 +1,34 @@
-import { failed } from './service.js'
+import { type Call, storeFailed } from '@tidegate/core'
 
 /**
- * Lets a bounded number of calls through at a time; the others wait their turn, and fail when it comes too late
- * for them. Each call has a connection of its own, and a flood must not open thousands.
+ * Bounds the calls in flight; the others wait their turn, and fail if their caller has stopped waiting by then. Each
+ * call has its own connection, and a flood must not open thousands.
  */
-export function createCallGate(maxCalls: number, patienceMs: () => number) {
-  const waiting: { madeMs: number; go(): void; reject(error: unknown): void }[] = []
+export function createCallGate(maxCalls: number, maxWaitMs: number) {
+  const waiting: { call: Call | undefined; madeMs: number; go(): void; reject(error: unknown): void }[] = []
   let calls = 0
 
   function next(): void {
     while (calls < maxCalls && waiting.length > 0) {
-      const { madeMs, go, reject } = waiting.shift()!
-      if (performance.now() - madeMs > patienceMs()) reject(failed('it could not be asked in time'))
-      else go()
+      const { call, madeMs, go, reject } = waiting.shift()!
+      const isWanted = call === undefined ? performance.now() - madeMs <= maxWaitMs : !call.abandoned
+      if (isWanted) go()
+      else reject(storeFailed('overload', 'The call waited too long in the queue of this process.'))
     }
   }
 
-  return <T>(call: () => Promise<T>): Promise<T> =>
+  return <T>(call: Call | undefined, send: () => Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       function go(): void {
         calls++
-        call()
+        send()
           .then(resolve, reject)
           .finally(() => {
             calls--
             next()
           })
       }
-      waiting.push({ madeMs: performance.now(), go, reject })
+      waiting.push({ call, madeMs: performance.now(), go, reject })
       next()
     })
 }

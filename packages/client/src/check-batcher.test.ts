@@ -15,29 +15,29 @@ function sizeOf(json: object | undefined): number {
   return (json as { checks?: unknown[] }).checks?.length ?? 1
 }
 
-it('does not send what has waited too long, and says so', async () => {
-  let patienceMs = Number.POSITIVE_INFINITY
+it('does not send a check whose caller has stopped waiting', async () => {
+  const call = { abandoned: false }
   const answers: (() => void)[] = []
   const batcher = createCheckBatcher({
     ask: () => new Promise((resolve) => answers.push(() => resolve(answerOf(200, allowed)))),
-    patienceMs: () => patienceMs,
+    maxWaitMs: 1000,
     timeMs: () => 0,
   })
-  const onTheirWay: Promise<unknown>[] = []
+  const onTheWire: Promise<unknown>[] = []
   for (let i = 0; i < 4; i++) {
-    onTheirWay.push(batcher.check({ policy, key: `k${i}`, cost: 1 }))
+    onTheWire.push(batcher.check({ policy, key: `k${i}`, cost: 1 }, undefined))
     await Promise.resolve()
   }
-  const late = batcher.check({ policy, key: 'late', cost: 1 }).catch((error: Error) => error.message)
-  patienceMs = -1
+  const late = batcher.check({ policy, key: 'late', cost: 1 }, call).catch((error: Error) => error.message)
+  call.abandoned = true
   answers[0]!()
-  await onTheirWay[0]
+  await onTheWire[0]
   await new Promise((resolve) => setImmediate(resolve))
   expect(answers).toHaveLength(4)
-  expect(await late).toContain('it could not be asked in time')
+  expect(await late).toContain('waited too long in the queue of this process')
 })
 
-it('sends a check that was held up by five others by itself', async () => {
+it('sends a check alone after five rejected batches', async () => {
   const sizes: number[] = []
   const tooMuch = { error: 'bad_request', message: 'Too much.', field: 'checks[0].permits' }
   const batcher = createCheckBatcher({
@@ -45,10 +45,12 @@ it('sends a check that was held up by five others by itself', async () => {
       const isAlone = sizes.push(sizeOf(json)) > 5
       return isAlone ? answerOf(200, allowed) : answerOf(400, tooMuch)
     },
-    patienceMs: () => Number.POSITIVE_INFINITY,
+    maxWaitMs: 1000,
     timeMs: () => 0,
   })
-  const checks = Array.from({ length: 8 }, (_, i) => batcher.check({ policy, key: `k${i}`, cost: 1 }))
+  const checks = Array.from({ length: 8 }, (_, i) =>
+    batcher.check({ policy, key: `k${i}`, cost: 1 }, undefined),
+  )
   const settled = await Promise.allSettled(checks)
   expect(settled.map(({ status }) => status)).toStrictEqual([
     ...Array(5).fill('rejected'),

@@ -1,12 +1,14 @@
-import type { Decision } from '@tidegate/core'
-import { type Answer, type Ask, failed } from './service.js'
+import { type Call, type Decision, storeFailed } from '@tidegate/core'
+import type { Answer, Ask } from './service.js'
 import { type Asked, closedBody, decisionOf, errorOf, indexOf, isClosed, oneBody } from './service-answer.js'
 
 /** A check that has not been answered yet. */
 interface Waiting {
   readonly asked: Asked
+  /** Undefined for a caller without a deadline of its own: it waits for at most `maxWaitMs`. */
+  readonly call: Call | undefined
   readonly madeMs: number
-  /** In how many batches it was that were refused for another check. */
+  /** How many batches with it were rejected because of another check. */
   refusals: number
   resolve(decision: Decision): void
   reject(error: unknown): void
@@ -14,18 +16,17 @@ interface Waiting {
 
 export interface CheckBatcherOptions {
   ask: Ask
-  /** How long a check may wait to be sent, in milliseconds. */
-  patienceMs: () => number
-  /** Milliseconds since the epoch: when a decision was made. */
+  /** How long a check without a `Call` may wait to be sent, in milliseconds. */
+  maxWaitMs: number
+  /** Milliseconds since the epoch: the time of a decision. */
   timeMs: () => number
 }
 
 /**
- * Checks that come together travel together. While there is room a check leaves at the end of the turn in which
- * it was made, by itself if it is alone: an idle system waits for nothing. While calls are on their way checks
- * gather, and leave when one comes back.
+ * Sends checks that arrive together in one call. While few calls are on the wire a check leaves at the end of its
+ * microtask: an idle system adds no latency. Otherwise checks gather, and leave when a call is answered.
  */
-export function createCheckBatcher({ ask, patienceMs, timeMs }: CheckBatcherOptions) {
+export function createCheckBatcher({ ask, maxWaitMs, timeMs }: CheckBatcherOptions) {
   let waiting: Waiting[] = []
   let calls = 0
   let isScheduled = false
@@ -35,18 +36,19 @@ export function createCheckBatcher({ ask, patienceMs, timeMs }: CheckBatcherOpti
     isScheduled = true
     queueMicrotask(() => {
       isScheduled = false
-      waiting = inTime(waiting)
+      waiting = stillWanted(waiting)
       while (waiting.length > 0 && calls < MAX_CALLS) void send(waiting.splice(0, batchLength(waiting)))
     })
   }
 
-  /** Whoever made the others has had another answer: they would be charged for nothing. */
-  function inTime(some: Waiting[]): Waiting[] {
-    const sinceMs = performance.now() - patienceMs()
-    if (some.every(({ madeMs }) => madeMs >= sinceMs)) return some
-    for (const { madeMs, reject } of some)
-      if (madeMs < sinceMs) reject(failed('it could not be asked in time'))
-    return some.filter(({ madeMs }) => madeMs >= sinceMs)
+  /** The checks whose callers still wait. The others would be charged for nothing. */
+  function stillWanted(some: Waiting[]): Waiting[] {
+    const sinceMs = performance.now() - maxWaitMs
+    return some.filter(({ call, madeMs, reject }) => {
+      if (call === undefined ? madeMs >= sinceMs : !call.abandoned) return true
+      reject(storeFailed('overload', 'The check waited too long in the queue of this process.'))
+      return false
+    })
   }
 
   async function send(batch: readonly Waiting[]): Promise<void> {
@@ -75,7 +77,7 @@ export function createCheckBatcher({ ask, patienceMs, timeMs }: CheckBatcherOpti
     const { results } = answer.body
     if (answer.status === 200 && Array.isArray(results) && results.length === batch.length) {
       const nowMs = timeMs()
-      // All are read before one is settled: a half-read answer is none.
+      // All are read before one is settled, so that a malformed answer settles none.
       const decisions = batch.map(({ asked }, i) => decisionOf(results[i], asked, nowMs, true))
       for (const [i, decision] of decisions.entries()) batch[i]!.resolve(decision)
       return
@@ -84,12 +86,12 @@ export function createCheckBatcher({ ask, patienceMs, timeMs }: CheckBatcherOpti
     const index = indexOf(answer) ?? batch.length
     const culprit = batch[index]
     if (error.code === 'STORE_FAILED' || culprit === undefined) throw error
-    // One bad check is an error for all of them, and none was counted: so the others may be sent again.
+    // One invalid check is an error for the whole batch, and none was counted: the others may be sent again.
     const isGood = (one: Waiting) =>
       one !== culprit && (error.field !== 'policy' || one.asked.policy.name !== culprit.asked.policy.name)
     for (const one of batch) if (!isGood(one)) one.reject(error)
-    // The first bad one is named. Those behind it may not be the last to hear so.
-    const before = inTime(batch.slice(0, index).filter(isGood))
+    // The service names the first invalid check; there may be more behind it.
+    const before = stillWanted(batch.slice(0, index).filter(isGood))
     const behind = batch.slice(index).filter(isGood)
     for (const one of behind) one.refusals++
     waiting.unshift(...behind)
@@ -97,9 +99,9 @@ export function createCheckBatcher({ ask, patienceMs, timeMs }: CheckBatcherOpti
   }
 
   return {
-    check(asked: Asked): Promise<Decision> {
+    check(asked: Asked, call: Call | undefined): Promise<Decision> {
       return new Promise((resolve, reject) => {
-        waiting.push({ asked, madeMs: performance.now(), refusals: 0, resolve, reject })
+        waiting.push({ asked, call, madeMs: performance.now(), refusals: 0, resolve, reject })
         schedule()
       })
     },
@@ -112,12 +114,12 @@ export function checkOf({ key, policy, cost }: Asked): object {
   return { key, policy: policy.name, permits: cost }
 }
 
-/** So that a check seldom waits for a slow network, and many still find each other. */
+/** Enough that a check seldom waits for a slow network, few enough that checks are batched. */
 const MAX_CALLS = 4
-/** What the service takes at once, in checks and in bytes, with room to spare. */
+/** What the service accepts in one call, in checks and in bytes, with room to spare. */
 const MAX_CHECKS = 1000
 const MAX_BYTES = 500_000
-/** A check that was held up by so many others goes by itself. */
+/** A check that was rejected with so many batches is sent alone. */
 const MAX_REFUSALS = 5
 
 function batchLength(waiting: readonly Waiting[]): number {

@@ -8,8 +8,8 @@ import {
   type Policy,
   type Store,
   show,
-  surviveFailures,
   TidegateError,
+  withFallback,
 } from '@tidegate/core'
 import {
   createRemoteStore,
@@ -30,23 +30,25 @@ export interface RemoteLimiterOptions<P extends Policy | string = Policy | strin
   onStoreFailure?: OnStoreFailure
 }
 
-/** What a limiter is, asked of a service. It has no `refund`: a service cannot, yet. */
+/** A limiter on a service. It has no `refund`: the service does not support it yet. */
 export interface RemoteLimiter<P extends Policy | string = Policy | string> {
-  /** With its numbers if they were given, else its name. */
+  /** The policy if it was given with its numbers, else its name. */
   readonly policy: P
-  /** The service, with what was put around it. */
+  /** The service as a store, with its fallback. */
   readonly store: Store
   /** Decides, and takes `cost` units if allowed. */
   check(key: string, cost?: number): Promise<Decision>
   /** The decision that `check` would give now, with nothing taken. */
   peek(key: string, cost?: number): Promise<Decision>
-  /** Forgets the key; for administrators. */
+  /** Resets the key; needs the admin token. */
   reset(key: string): Promise<void>
+  /** Resolves once the service can decide; rejects with the reason if it cannot. */
+  ready(): Promise<void>
 }
 
 /**
- * A limiter whose counts, and whose policy, are a service's. The numbers of a policy that is given here are for
- * what is done without the service: counting while it fails, and telling clients.
+ * A limiter whose counts and policy belong to a service. Numbers given here are used only without the service: to
+ * count while it fails, and in headers.
  */
 export function createRemoteLimiter(
   options: RemoteLimiterOptions<Policy> & { policy: Policy },
@@ -66,18 +68,18 @@ export function createRemoteLimiter(options: RemoteLimiterOptions): RemoteLimite
   if (typeof given === 'object' && algorithm === undefined) {
     assertPolicy(given)
     const policy = onStoreFailure === undefined ? given : definePolicy({ ...given, onStoreFailure })
-    return limiterOf(policy, policy, surviveFailures(service, failure))
+    return limiterOf(policy, policy, service, withFallback(service, failure))
   }
   const name = nameOf(given, algorithm)
   const policy = policyWithoutNumbers(name, onStoreFailure)
   return limiterOf(
     name,
     policy,
-    withoutNumbers(service, (store) => surviveFailures(store, failure)),
+    service,
+    withoutNumbers(service, (store) => withFallback(store, failure)),
   )
 }
 
-/** For the way in which a service is asked, each by the name that it has there. */
 const KNOWN = [
   ...REMOTE_STORE_OPTIONS,
   'policy',
@@ -97,19 +99,29 @@ const BUILT_IN: Readonly<Record<string, string>> = {
   LEAKY_BUCKET: 'leaky_bucket',
 }
 
-function limiterOf<P extends Policy | string>(shown: P, policy: Policy, store: Store): RemoteLimiter<P> {
+function limiterOf<P extends Policy | string>(
+  shown: P,
+  policy: Policy,
+  service: Store,
+  store: Store,
+): RemoteLimiter<P> {
   return Object.freeze({
     policy: shown,
     store,
     check: async (key: string, cost = 1) => store.check({ policy, key, cost }),
     peek: async (key: string, cost = 1) => store.peek({ policy, key, cost }),
     reset: async (key: string) => store.reset({ policy, key }),
+    async ready() {
+      const { degraded } = await service.peek({ policy, key: 'ready', cost: 1 })
+      if (degraded === undefined) return
+      throw new TidegateError('STORE_FAILED', 'The service is up, but its own store is unavailable.')
+    },
   })
 }
 
 function nameOf(policy: unknown, algorithm: unknown): string {
   if ((policy === undefined) === (algorithm === undefined)) {
-    throw invalid('policy', 'Write one of policy and algorithm', policy)
+    throw invalid('policy', "Give either policy or algorithm, for example policy: 'per-user'", policy)
   }
   if (typeof policy === 'string') return policy
   if (policy !== undefined) {

@@ -1,11 +1,11 @@
 import {
+  type AsyncStore,
   assertKey,
   assertOptions,
   assertPolicy,
   type Decision,
   type Limits,
   limitsOf,
-  type Store,
   show,
   storeClosed,
   type TakeRequest,
@@ -44,68 +44,64 @@ export const REMOTE_STORE_OPTIONS = [
 ] as const satisfies (keyof RemoteStoreOptions)[]
 
 /**
- * The service as a store: it decides by the policy in its own file that has the name of the one that is given
- * here. What no service can do yet is a refund: it rejects with `REFUND_INVALID`.
+ * The service as a store. The service decides by the policy of the same name in its own configuration. It cannot refund
+ * yet: `refund` rejects with `REFUND_INVALID`.
  */
-export function createRemoteStore(options: RemoteStoreOptions): Store {
+export function createRemoteStore(options: RemoteStoreOptions): AsyncStore {
   assertOptions('createRemoteStore()', options, REMOTE_STORE_OPTIONS)
   const { fetch, deadlineMs, connectTimeoutMs, ...where } = parse(options)
-  let hasAnswered = false
   let isOpen = true
-  const patienceMs = () => (hasAnswered ? deadlineMs : Math.max(connectTimeoutMs, deadlineMs))
-  const ask = createService({
-    ...where,
-    fetch,
-    patienceMs,
-    onAnswer() {
-      hasAnswered = true
-    },
-  })
-  const batcher = createCheckBatcher({ ask, patienceMs, timeMs: Date.now })
-  const gate = createCallGate(MAX_CALLS, patienceMs)
+  const maxWaitMs = Math.max(connectTimeoutMs, deadlineMs)
+  const { ask, silentMs } = createService({ ...where, fetch, abortAfterMs: maxWaitMs })
+  const batcher = createCheckBatcher({ ask, maxWaitMs, timeMs: Date.now })
+  const gate = createCallGate(MAX_CALLS, maxWaitMs)
 
   function assertOpen(): void {
     if (!isOpen) throw storeClosed()
   }
 
   return {
-    async check(request) {
+    traits: { silentMs },
+
+    async check(request, call) {
       assertOpen()
-      return batcher.check(assertAsked(request))
+      return batcher.check(assertAsked(request), call)
     },
 
-    async take(requests) {
+    async take(requests, call) {
       assertOpen()
       const asked = limitsOf(requests)
       for (const { key } of asked.limits) assertKey(key)
       const json = { checks: asked.limits.map(checkOf), atomic: true }
-      const answer = await gate(() => ask({ method: 'POST', path: `${CHECK}/batch`, json }))
+      const answer = await gate(call, () => ask({ method: 'POST', path: `${CHECK}/batch`, json }))
       return takeOf(asked, answer)
     },
 
-    async peek(request) {
+    async peek(request, call) {
       assertOpen()
       const asked = assertAsked(request)
       const { key, policy, cost } = asked
       const query = { key, policy: policy.name, permits: String(cost) }
-      const answer = await gate(() => ask({ method: 'GET', path: '/api/v1/rate-limit/remaining', query }))
+      const answer = await gate(call, () =>
+        ask({ method: 'GET', path: '/api/v1/rate-limit/remaining', query }),
+      )
       if (answer.status !== 200) throw errorOf(answer)
       return decisionOf(oneBody(answer), asked, Date.now(), false)
     },
 
     async refund() {
       assertOpen()
-      const message = 'The service cannot give back what a check took. Leave the refund out.'
+      const message = 'The service cannot refund a check. Leave the refund out.'
       throw new TidegateError('REFUND_INVALID', message)
     },
 
-    async reset({ policy, key }) {
+    async reset({ policy, key }, call) {
       assertOpen()
       assertPolicy(policy)
       assertKey(key)
       const query = { key, policy: policy.name }
       const path = '/api/v1/rate-limit/reset'
-      const answer = await gate(() => ask({ method: 'DELETE', path, query, isAdmin: true }))
+      const answer = await gate(call, () => ask({ method: 'DELETE', path, query, isAdmin: true }))
       if (answer.status !== 200) throw errorOf(answer)
     },
 
@@ -117,10 +113,10 @@ export function createRemoteStore(options: RemoteStoreOptions): Store {
 
 export const DEADLINE_MS = 100
 
-/** Besides checks, which have their own. */
+/** Calls other than checks, which have a bound of their own. */
 const MAX_CALLS = 16
 
-/** The limit is the service's to hold: here it may be an old one. */
+/** Costs above the limit are for the service to reject: the limit known here may be outdated. */
 function assertAsked(request: TakeRequest): Asked {
   const { policy, key, cost } = request
   assertPolicy(policy)
@@ -137,7 +133,8 @@ function takeOf({ limits, limitOfRequest, costs }: Limits, answer: Answer): Take
     throw new TidegateError('TAKE_INVALID', 'The take is too long for the service; split it.')
   if (status !== 200 && !isRefused) throw errorOf(answer)
   const results = isClosed(answer) ? limits.map((asked) => closedBody(answer, asked)) : body.results
-  if (!Array.isArray(results) || results.length !== limits.length) throw failed('its answer is no take')
+  if (!Array.isArray(results) || results.length !== limits.length)
+    throw failed('its response is not a take result')
   const nowMs = Date.now()
   const decisions = results.map((result, i) => {
     return isUnasked(result) ? undefined : decisionOf(result, limits[i]!, nowMs, !isRefused)
@@ -151,7 +148,7 @@ function takeOf({ limits, limitOfRequest, costs }: Limits, answer: Answer): Take
   }
 }
 
-/** A limit that was not looked at, because another had refused: it has no numbers, and no reason for that. */
+/** A limit that was not looked at, because another had denied the take, has no numbers. */
 function isUnasked(result: { remaining?: unknown; degraded?: unknown }): boolean {
   return result?.remaining === undefined && result?.degraded === undefined
 }

@@ -1,4 +1,4 @@
-import { show, TidegateError } from '@tidegate/core'
+import { eventLoopTime, show, storeFailed, TidegateError } from '@tidegate/core'
 import type { Fetch } from './fetch.js'
 
 /** One call of the service's API. */
@@ -11,14 +11,13 @@ interface Question {
   readonly isAdmin?: boolean
 }
 
-/** Whatever the service said, in JSON. */
+/** A JSON response of the service. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Rejects with `STORE_FAILED` if there is no answer, or none that Tidegate would give. */
 export type Ask = (question: Question) => Promise<Answer>
 
 export interface ServiceOptions {
@@ -26,14 +25,22 @@ export interface ServiceOptions {
   token: string | undefined
   adminToken: string | undefined
   fetch: Fetch
-  /** How long to wait for an answer, in milliseconds. */
-  patienceMs: () => number
-  /** Told of each answer, whatever it says. */
-  onAnswer: () => void
+  /** After how many milliseconds a call without an answer is aborted. */
+  abortAfterMs: number
 }
 
-export function createService(options: ServiceOptions): Ask {
-  const { url, token, adminToken, fetch, patienceMs, onAnswer } = options
+export interface Service {
+  /** Rejects with `STORE_FAILED` if there is no answer, or it is not from Tidegate. */
+  ask: Ask
+  /** For how long a call has been unanswered, in event-loop time; 0 if nothing is on the wire. */
+  silentMs(): number
+}
+
+export function createService(options: ServiceOptions): Service {
+  const { url, token, adminToken, fetch, abortAfterMs } = options
+  const loop = eventLoopTime(() => performance.now())
+  /** When each unanswered call was sent, oldest first. */
+  const onWire = new Set<{ readonly sentMs: number }>()
 
   function init({ method, json, isAdmin }: Question, signal: AbortSignal): RequestInit {
     const headers: Record<string, string> = { accept: 'application/json' }
@@ -44,30 +51,41 @@ export function createService(options: ServiceOptions): Ask {
       method,
       headers,
       signal,
-      // A token is for this address and no other, and a check is sent once.
+      // A token is for this address only, and a check is sent once.
       redirect: 'manual',
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     }
   }
 
-  return async (question) => {
+  async function ask(question: Question): Promise<Answer> {
     const query = question.query === undefined ? '' : `?${new URLSearchParams(question.query)}`
-    const { signal, clear } = signalAfter(patienceMs())
+    const { signal, clear } = signalAfter(abortAfterMs)
+    const call = { sentMs: loop.now() }
+    onWire.add(call)
     try {
       const response = await fetch(`${url}${question.path}${query}`, init(question, signal))
       const body = bodyOf(await textOf(response))
       if (body === undefined)
         throw failed(`what answers at ${url} is not Tidegate (status ${response.status})`)
-      onAnswer()
       return { status: response.status, headers: response.headers, body }
     } catch (error) {
       if (error instanceof TidegateError) throw error
       const { message, cause } = error as Error
-      const why = signal.aborted ? 'no answer in time' : cause instanceof Error ? cause.message : message
-      throw failed(`${url}: ${why}`, error)
+      if (signal.aborted) throw storeFailed('timeout', `The service at ${url} did not answer in time.`)
+      const reason = cause instanceof Error ? cause.message || (cause as { code?: string }).code : message
+      throw storeFailed('unreachable', `The service at ${url} is unreachable: ${reason}.`)
     } finally {
+      onWire.delete(call)
       clear()
     }
+  }
+
+  return {
+    ask,
+    silentMs() {
+      for (const { sentMs } of onWire) return loop.now() - sentMs
+      return 0
+    },
   }
 }
 
@@ -75,7 +93,7 @@ export function failed(why: string, cause?: unknown): TidegateError {
   return new TidegateError('STORE_FAILED', `The service could not answer: ${why}.`, { cause })
 }
 
-/** The address without a slash at its end; refuses what is none. */
+/** The address without a trailing slash; throws if it is not valid. */
 export function parseUrl(value: unknown): string {
   const text = value instanceof URL ? value.href : value
   if (typeof text === 'string' && /^https?:\/\/[^@?#]+$/i.test(text) && URL.canParse(text)) {
@@ -87,15 +105,12 @@ export function parseUrl(value: unknown): string {
 
 export function parseToken(field: string, value: unknown): string | undefined {
   if (value === undefined || (typeof value === 'string' && /^[!-~]+$/.test(value))) return value
-  // Not what it is: it may be a token with a line break at its end.
+  // Without the value: it may be a token with a line break at its end.
   const message = `${field} must be visible ASCII characters without spaces, got a ${typeof value} that is not.`
   throw new TidegateError('OPTION_INVALID', message, { field })
 }
 
-/**
- * Aborts some time after the patience is over. By then nobody waits for the answer; it is only to let go of the
- * connection. In between a busy event loop has its chance to read what has arrived.
- */
+/** Aborts after a time and a grace period, in which a busy event loop can read what has arrived. */
 function signalAfter(ms: number): { signal: AbortSignal; clear: () => void } {
   const controller = new AbortController()
   let timer = setTimeout(() => {
@@ -106,7 +121,7 @@ function signalAfter(ms: number): { signal: AbortSignal; clear: () => void } {
 
 const GRACE_MS = 20
 
-/** What Tidegate answers is far shorter, and says how long it is. Something else may never end. */
+/** Responses of Tidegate are far shorter and announce their length. Other responses may never end. */
 async function textOf(response: Response): Promise<string> {
   const length = response.headers.get('content-length')
   if (length !== null && Number(length) <= MAX_ANSWER_BYTES) return response.text()
@@ -114,7 +129,7 @@ async function textOf(response: Response): Promise<string> {
   let [text, bytes] = ['', 0]
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
-    // To leave the loop lets go of the connection.
+    // Leaving the loop closes the connection.
     if (bytes > MAX_ANSWER_BYTES) return ''
     text += decoder.decode(chunk, { stream: true })
   }

@@ -8,50 +8,50 @@ import {
 } from '@tidegate/core'
 
 /*
- * A policy of which only the name is known here: its numbers are the service's. Stores and what is put around
- * them want a whole policy, so it is given numbers that nothing is counted by, and that nobody is shown.
+ * A policy whose numbers only the service knows. Stores need a whole policy, so it gets placeholder numbers, by which
+ * nothing is counted and which no caller sees.
  */
 
 export function policyWithoutNumbers(name: string, onStoreFailure: OnStoreFailure = 'open'): Policy {
   if (onStoreFailure === 'local') {
-    const message = `'local' counts in this process, and needs numbers for that. Write the policy with them, for example policy: fixedWindow({ limit: 100, window: '1m', name: '${name}' }).`
+    const message = `onStoreFailure 'local' counts in this process and needs the policy's numbers. Write the policy with them, for example policy: fixedWindow({ limit: 100, window: '1m', name: '${name}' }).`
     throw new TidegateError('OPTION_INVALID', message, { field: 'onStoreFailure' })
   }
   return fixedWindow({ limit: 1_000_000_000, window: '1s', name, onStoreFailure })
 }
 
 /**
- * Puts something around a store, and sees to it that no answer that was given without the store has those
- * numbers in it: its limit is the last that the store has told, or 0. Nor is it one that was counted by them:
- * with too much in flight `open` means to count, which cannot be done here, and a flood must not open the gate.
+ * Wraps a store and hides the placeholder numbers: a decision made without the service has the last known limit, or 0.
+ * Under overload decisions are counted locally, which is impossible here: they become denials, because a flood must
+ * not open the gate.
  */
 export function withoutNumbers(store: Store, around: (store: Store) => Store): Store {
-  const told = new WeakSet<Decision>()
+  const fromService = new WeakSet<Decision>()
   let limit = 0
 
-  function note(decision: Decision): Decision {
-    told.add(decision)
+  function record(decision: Decision): Decision {
+    fromService.add(decision)
     limit = decision.limit
     return decision
   }
-  function see(decision: Decision): Decision {
-    if (told.has(decision)) return decision
-    return decision.degraded === 'local' ? { ...decision, ...REFUSED, limit } : { ...decision, limit }
+  function hideNumbers(decision: Decision): Decision {
+    if (fromService.has(decision)) return decision
+    return decision.degraded === 'local' ? { ...decision, ...DENIED, limit } : { ...decision, limit }
   }
 
   const outer = around({
     ...store,
-    check: async (request) => note(await store.check(request)),
-    peek: async (request) => note(await store.peek(request)),
+    check: async (request, call) => record(await store.check(request, call)),
+    peek: async (request, call) => record(await store.peek(request, call)),
   })
   return {
     ...outer,
-    check: async (request) => see(await outer.check(request)),
-    peek: async (request) => see(await outer.peek(request)),
+    check: async (request) => hideNumbers(await outer.check(request)),
+    peek: async (request) => hideNumbers(await outer.peek(request)),
   }
 }
 
-const REFUSED = {
+const DENIED = {
   allowed: false,
   remaining: 0,
   retryAfterMs: 1000,

@@ -30,6 +30,8 @@ export interface Decision {
   readonly timeMs: number
   /** The policy's name. */
   readonly policy: string
-  /** Absent in normal life; else how it was answered without the store, which failed or had too much to do. */
+  /** How it was decided without the store, which failed or could not be called in time. Absent in normal operation. */
   readonly degraded?: 'open' | 'closed' | 'local'
+  /** `overload`: decided without the store because this process has too much to do. Absent in normal operation. */
+  readonly reason?: 'overload'
 }

@@ -16,6 +16,10 @@ export const ERROR_CODES = [
   'LIMITER_IN_HANDLER',
   'ACCESS_DENIED',
   'STORE_FAILED',
+  'STORE_UNAVAILABLE',
+  'STORE_RECOVERED',
+  'OVERLOADED',
+  'PROCESS_STARVED',
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]

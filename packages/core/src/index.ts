@@ -1,10 +1,17 @@
 export { decide, type KeyState, refund } from './algorithms/decide.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
+export { type DenialCacheOptions, withDenialCache } from './denial-cache/index.js'
 export { type Duration, parseDuration } from './duration.js'
 export { assertOptions, ERROR_CODES, type ErrorCode, show, TidegateError } from './errors.js'
 export { assertKey } from './key.js'
-export { createLimiter, type Limiter, type LimiterOptions, type SyncLimiter } from './limiter.js'
+export {
+  type AsyncLimiter,
+  createLimiter,
+  type Limiter,
+  type LimiterOptions,
+  type SyncLimiter,
+} from './limiter.js'
 export {
   ALGORITHM_NAMES,
   type AlgorithmName,
@@ -27,24 +34,27 @@ export {
   type WindowOptions,
 } from './policy.js'
 export type { Rate } from './rate.js'
-export type { BreakerState } from './stores/breaker.js'
-export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
-export { type RememberRefusalsOptions, rememberRefusals } from './stores/remember-refusals.js'
-export { assertCost, assertRefund, type Limit, type Limits, limitsOf, takeResult } from './stores/requests.js'
+export type { BreakerState } from './resilience/breaker.js'
+export { type EventLoopTime, eventLoopTime } from './resilience/event-loop-time.js'
+export type { FailureEvent } from './resilience/events.js'
+export {
+  type FailureOptions,
+  type ResilientStore,
+  withFallback,
+} from './resilience/index.js'
+export { assertCost, assertRefund, type Limit, type Limits, limitsOf, takeResult } from './store/requests.js'
 export type {
+  AsyncStore,
+  Call,
   MaybePromise,
   RefundRequest,
   ResetRequest,
   Store,
+  StoreTraits,
   SyncStore,
   TakeRequest,
   TakeResult,
   WholeTakeResult,
-} from './stores/store.js'
-export { storeClosed } from './stores/store-failure.js'
-export {
-  type FailureEvent,
-  type FailureOptions,
-  type SurvivingStore,
-  surviveFailures,
-} from './stores/survive-failures.js'
+} from './store/store.js'
+export { type FailureCause, storeClosed, storeFailed } from './store/store-error.js'
+export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'

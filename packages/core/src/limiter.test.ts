@@ -2,12 +2,14 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { FallibleStore } from '../test/fallible-store.js'
 import { ManualClock } from './clock.js'
 import type { Decision } from './decision.js'
-import { createLimiter, type Limiter, type SyncLimiter } from './limiter.js'
+import { withDenialCache } from './denial-cache/index.js'
+import { type AsyncLimiter, createLimiter, type Limiter, type SyncLimiter } from './limiter.js'
 import { fixedWindow, tokenBucket } from './policy.js'
+import type { FailureEvent } from './resilience/events.js'
+import { type ResilientStore, withFallback } from './resilience/index.js'
+import type { AsyncStore, MaybePromise, Store } from './store/store.js'
+import { storeFailed } from './store/store-error.js'
 import { MemoryStore } from './stores/memory-store.js'
-import { rememberRefusals } from './stores/remember-refusals.js'
-import type { Store } from './stores/store.js'
-import { type FailureEvent, type SurvivingStore, surviveFailures } from './stores/survive-failures.js'
 
 const policy = tokenBucket({ capacity: 10, refillRate: 1, name: 'api' })
 
@@ -16,7 +18,7 @@ function limiterOnClock() {
   return { clock, limiter: createLimiter({ policy, store: new MemoryStore({ clock }) }) }
 }
 
-it('takes one unit where no cost is given', () => {
+it('takes one unit by default', () => {
   const { limiter } = limiterOnClock()
   expect(limiter.check('k')).toStrictEqual({
     allowed: true,
@@ -32,18 +34,18 @@ it('takes one unit where no cost is given', () => {
   expect(limiter.peek('k', 10)).toMatchObject({ allowed: false, remaining: 9, retryAfterMs: 1000 })
 })
 
-it('has a memory store of its own where none is given', () => {
+it('has its own memory store by default', () => {
   const one = createLimiter({ policy })
   const other = createLimiter({ policy })
   one.check('k', 10)
   expect(other.check('k').remaining).toBe(9)
 })
 
-it('answers with plain values on a store in this process, with promises on others', async () => {
+it('returns plain values on a store in this process, and promises on others', async () => {
   const { limiter } = limiterOnClock()
-  expectTypeOf(limiter.check('k')).toEqualTypeOf<Decision>()
+  expect(limiter.check('k')).toMatchObject({ allowed: true })
   const memory = new MemoryStore()
-  const remote: Store = {
+  const remote: AsyncStore = {
     check: async (request) => memory.check(request),
     take: async (requests) => memory.take(requests),
     peek: async (request) => memory.peek(request),
@@ -51,14 +53,15 @@ it('answers with plain values on a store in this process, with promises on other
     reset: async (request) => memory.reset(request),
     close: async () => memory.close(),
   }
-  const asynchronous: Limiter = createLimiter({ policy, store: remote })
-  expect(await asynchronous.check('k')).toMatchObject({ allowed: true, remaining: 9 })
+  const check = createLimiter({ policy, store: remote }).check('k')
+  expect(check).toBeInstanceOf(Promise)
+  expect(await check).toMatchObject({ allowed: true, remaining: 9 })
 })
 
-it('refunds a decision whole, or in parts that come to no more than its cost', () => {
+it('refunds a decision whole, or in parts of at most its cost in total', () => {
   const { limiter } = limiterOnClock()
   const decision = limiter.check('k', 6)
-  // What is refused for its key is not counted as given.
+  // A refund with an invalid key is not recorded.
   expect(() => limiter.refund('\n', decision)).toThrow(expect.objectContaining({ code: 'KEY_INVALID' }))
   expect(limiter.refund('k', decision, 4)).toBe(4)
   expect(() => limiter.refund('k', decision, 3)).toThrow(
@@ -70,7 +73,7 @@ it('refunds a decision whole, or in parts that come to no more than its cost', (
   expect(limiter.peek('k').remaining).toBe(10)
 })
 
-it('gives nothing back for a refused decision, or one that took nothing', () => {
+it('gives nothing back for a denied decision, or one that took nothing', () => {
   const { limiter } = limiterOnClock()
   limiter.check('k', 10)
   expect(limiter.refund('k', limiter.check('k'))).toBe(0)
@@ -78,21 +81,21 @@ it('gives nothing back for a refused decision, or one that took nothing', () => 
   expect(limiter.peek('k').remaining).toBe(0)
 })
 
-it("refuses another policy's decision", () => {
+it('rejects a refund of a decision of another policy', () => {
   const { limiter } = limiterOnClock()
   const other = createLimiter({ policy: fixedWindow({ limit: 1, window: '1s' }) })
   const decision = other.check('k')
   expect(() => limiter.refund('k', decision)).toThrow(expect.objectContaining({ code: 'REFUND_INVALID' }))
 })
 
-it.each([undefined, null, 'user:123'])('refuses %j in place of a decision', (decision) => {
+it.each([undefined, null, 'user:123'])('rejects %j in place of a decision', (decision) => {
   const { limiter } = limiterOnClock()
   expect(() => limiter.refund('k', decision as never)).toThrow(
     expect.objectContaining({ code: 'REFUND_INVALID', field: 'decision' }),
   )
 })
 
-it('refuses what is not a policy when it is made, not when it is used', () => {
+it('rejects an invalid policy when it is created, not when it is used', () => {
   expect(() =>
     createLimiter({ policy: { algorithm: 'fixed-window', limit: 1, window: 1000 } as never }),
   ).toThrow(
@@ -100,7 +103,7 @@ it('refuses what is not a policy when it is made, not when it is used', () => {
   )
 })
 
-it('refuses options that mean nothing', () => {
+it('rejects invalid options', () => {
   const invalid = (field?: string) => expect.objectContaining({ code: 'OPTION_INVALID', field })
   expect(() => createLimiter({ policy, stor: new MemoryStore() } as never)).toThrow(invalid('stor'))
   expect(() => createLimiter({ policy, store: {} as never })).toThrow(invalid('store'))
@@ -109,17 +112,17 @@ it('refuses options that mean nothing', () => {
   expect(() => createLimiter(undefined as never)).toThrow(invalid())
 })
 
-describe('on a store that can fail', () => {
+describe('a limiter on a store that can fail', () => {
   const closed = tokenBucket({ capacity: 10, refillRate: 1, name: 'closed', onStoreFailure: 'closed' })
   const local = tokenBucket({ capacity: 10, refillRate: 1, name: 'local', onStoreFailure: 'local' })
 
   function failing() {
     const store = new FallibleStore(new ManualClock(1000))
-    store.mood = 'fails'
+    store.state = 'failing'
     return store
   }
 
-  it("answers as the policy's onStoreFailure says", async () => {
+  it("falls back to the policy's onStoreFailure", async () => {
     const store = failing()
     for (const [ofMode, expected] of [
       [policy, { allowed: true, degraded: 'open' }],
@@ -135,17 +138,17 @@ describe('on a store that can fail', () => {
     }
   })
 
-  it('answers with promises, also where it need not wait', async () => {
+  it('returns promises, also when the breaker is open', async () => {
     const store = failing()
     const limiter = createLimiter({ policy, store })
     for (let i = 0; i < 10; i++) {
-      const answer = limiter.check('k')
-      expect(answer).toBeInstanceOf(Promise)
-      await answer
+      const check = limiter.check('k')
+      expect(check).toBeInstanceOf(Promise)
+      await check
     }
   })
 
-  it('fails with its store where failure is false', async () => {
+  it('fails with its store if failure is false', async () => {
     const store = failing()
     const limiter = createLimiter({ policy, store, failure: false })
     expect(limiter.store).toBe(store)
@@ -156,61 +159,60 @@ describe('on a store that can fail', () => {
     const store = failing()
     const [one, other] = [createLimiter({ policy, store }), createLimiter({ policy: closed, store })]
     for (let i = 0; i < 5; i++) await one.check('k')
-    store.asked.length = 0
+    store.methods.length = 0
     expect(await other.check('k')).toMatchObject({ degraded: 'closed' })
-    expect(store.asked).toStrictEqual([])
-    expect((one.store as SurvivingStore).breakerState).toBe('open')
+    expect(store.methods).toStrictEqual([])
+    expect((one.store as ResilientStore).breakerState).toBe('open')
   })
 
-  it('has its own where it has options, and hears what happens', async () => {
+  it('has its own breaker and its own events if it has failure options', async () => {
     const store = failing()
     const events: FailureEvent[] = []
     const one = createLimiter({ policy, store, failure: { onEvent: (event) => events.push(event) } })
     for (let i = 0; i < 5; i++) await one.check('k')
     expect(events.map(({ type }) => type)).toContain('store')
-    store.asked.length = 0
+    store.methods.length = 0
     await createLimiter({ policy, store, failure: {} }).check('k')
-    expect(store.asked).toStrictEqual(['check'])
+    expect(store.methods).toStrictEqual(['check'])
   })
 
-  it('leaves a store alone that is guarded already', () => {
-    const store = surviveFailures(failing())
+  it('uses a guarded store as it is', () => {
+    const store = withFallback(failing())
     expect(createLimiter({ policy, store }).store).toBe(store)
     expect(createLimiter({ policy, store, failure: {} }).store).toBe(store)
-    const remembering = rememberRefusals(store)
-    expect(createLimiter({ policy, store: remembering }).store).toBe(remembering)
+    const cached = withDenialCache(store)
+    expect(createLimiter({ policy, store: cached }).store).toBe(cached)
   })
 
-  it('leaves a store in this process alone, and answers with plain values', () => {
+  it('uses a store in this process as it is', () => {
     const store = new MemoryStore()
     const limiter = createLimiter({ policy, store, failure: { deadlineMs: 10 } })
-    expectTypeOf(limiter).toEqualTypeOf<SyncLimiter>()
     expect(limiter.store).toBe(store)
     expect(limiter.check('k').remaining).toBe(9)
   })
 
-  it('gives back a local decision where it was counted, and of an open one nothing', async () => {
+  it('refunds a local decision to the local count, and an open one not at all', async () => {
     const store = failing()
     const limiter = createLimiter({ policy: local, store })
     const decision = await limiter.check('k', 10)
-    store.mood = 'answers'
-    store.asked.length = 0
+    store.state = 'up'
+    store.methods.length = 0
     expect(await limiter.refund('k', decision, 4)).toBe(4)
     const open = createLimiter({ policy, store })
     expect(await open.refund('k', { ...decision, policy: 'api', degraded: 'open' })).toBe(0)
-    expect(store.asked).toStrictEqual([])
+    expect(store.methods).toStrictEqual([])
   })
 
   it.each([
-    ['with what is put around a store', (store: Store) => createLimiter({ policy, store })],
-    ['without', (store: Store) => createLimiter({ policy, store, failure: false })],
+    ['with a fallback', (store: Store) => createLimiter({ policy, store })],
+    ['without a fallback', (store: Store) => createLimiter({ policy, store, failure: false })],
     [
-      'with refusals remembered around that',
-      (store: Store) => createLimiter({ policy, store: rememberRefusals(surviveFailures(store)) }),
+      'with a denial cache around a fallback',
+      (store: Store) => createLimiter({ policy, store: withDenialCache(withFallback(store)) }),
     ],
-  ])('rejects a refund that can never be right, %s, and gives a promise of 0', async (_, limiterOn) => {
+  ])('rejects an invalid refund %s, and resolves with 0 for a denied decision', async (_, limiterOn) => {
     const store = failing()
-    store.mood = 'answers'
+    store.state = 'up'
     const limiter = limiterOn(store)
     const decision = await limiter.check('k')
     const code = 'REFUND_INVALID'
@@ -221,14 +223,101 @@ describe('on a store that can fail', () => {
     await expect(limiter.refund('k', decision)).resolves.toBe(1)
   })
 
-  it('rejects a reset that did not happen', async () => {
+  it('rejects a reset that failed', async () => {
     const limiter = createLimiter({ policy, store: failing() })
     await expect(limiter.reset('k')).rejects.toMatchObject({ code: 'STORE_FAILED' })
   })
 
-  it('refuses wrong input as ever', async () => {
+  it('rejects invalid input', async () => {
     const limiter = createLimiter({ policy, store: failing() })
     await expect(limiter.check('')).rejects.toMatchObject({ code: 'KEY_INVALID' })
     await expect(limiter.check('k', 11)).rejects.toMatchObject({ code: 'COST_ABOVE_LIMIT' })
+  })
+})
+
+describe('ready', () => {
+  it('resolves on a memory store', async () => {
+    await expect(createLimiter({ policy }).ready()).resolves.toBe(undefined)
+  })
+
+  it('rejects on a closed memory store', async () => {
+    const store = new MemoryStore()
+    const limiter = createLimiter({ policy, store })
+    store.close()
+    await expect(limiter.ready()).rejects.toMatchObject({ code: 'STORE_FAILED', cause: 'closed' })
+  })
+
+  it('makes one peek on a remote store, which takes nothing', async () => {
+    const store = new FallibleStore(new ManualClock(1000))
+    const limiter = createLimiter({ policy, store })
+    await expect(limiter.ready()).resolves.toBe(undefined)
+    expect(store.methods).toStrictEqual(['peek'])
+  })
+
+  it('rejects with the error of the store', async () => {
+    const store = new FallibleStore(new ManualClock(1000))
+    const limiter = createLimiter({ policy, store })
+    store.state = 'failing'
+    const error = { code: 'STORE_FAILED', message: 'The store is down.' }
+    await expect(limiter.ready()).rejects.toMatchObject(error)
+    store.state = 'up'
+    await expect(limiter.ready()).resolves.toBe(undefined)
+  })
+
+  it.each([
+    ['alone', (store: Store) => store],
+    ['with a denial cache', (store: Store) => withDenialCache(store)],
+    ['with a fallback', (store: Store) => withFallback(store)],
+    ['with both', (store: Store) => withFallback(withDenialCache(store))],
+    ['with both, the cache outside', (store: Store) => withDenialCache(withFallback(store))],
+  ])('uses the ready of a store %s, and rejects with its reason', async (_, wrap) => {
+    const reason = storeFailed('unreachable', 'No connection to 127.0.0.1:6379: ECONNREFUSED.')
+    let isReachable = false
+    const ready = async () => {
+      if (!isReachable) throw reason
+    }
+    const store = new FallibleStore(new ManualClock(1000), { ready })
+    const limiter = createLimiter({ policy, store: wrap(store) })
+    await expect(limiter.ready()).rejects.toBe(reason)
+    isReachable = true
+    await expect(limiter.ready()).resolves.toBe(undefined)
+    expect(store.methods).toStrictEqual([])
+  })
+
+  it('rejects on a guarded store that decides without its store', async () => {
+    const store = new FallibleStore(new ManualClock(1000))
+    store.state = 'failing'
+    const limiter = createLimiter({ policy, store: withFallback(store, { onEvent() {} }) })
+    await expect(limiter.ready()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  })
+})
+
+/** Checked by the compiler. */
+describe('the type of a limiter', () => {
+  it('is SyncLimiter without a store and on a store in this process', () => {
+    const limiter = createLimiter({ policy })
+    expectTypeOf(limiter).toEqualTypeOf<SyncLimiter>()
+    expectTypeOf(createLimiter({ policy, store: new MemoryStore() })).toEqualTypeOf<SyncLimiter>()
+    expectTypeOf(limiter.check('k')).toEqualTypeOf<Decision>()
+    expectTypeOf(limiter.peek('k')).toEqualTypeOf<Decision>()
+    expectTypeOf(limiter.refund('k', limiter.check('k'))).toEqualTypeOf<number>()
+    expectTypeOf(limiter.reset('k')).toEqualTypeOf<void>()
+  })
+
+  it('is AsyncLimiter on a store with promises', () => {
+    const store = new FallibleStore(new ManualClock(1000))
+    const limiter = createLimiter({ policy, store })
+    expectTypeOf(limiter).toEqualTypeOf<AsyncLimiter>()
+    expectTypeOf(createLimiter({ policy, store: withFallback(store) })).toEqualTypeOf<AsyncLimiter>()
+    expectTypeOf(limiter.check).returns.toEqualTypeOf<Promise<Decision>>()
+    expectTypeOf(limiter.peek).returns.toEqualTypeOf<Promise<Decision>>()
+    expectTypeOf(limiter.refund).returns.toEqualTypeOf<Promise<number>>()
+    expectTypeOf(limiter.reset).returns.toEqualTypeOf<Promise<void>>()
+  })
+
+  it('is Limiter on a store of an unknown kind', () => {
+    const limiter = createLimiter({ policy, store: new MemoryStore() as Store })
+    expectTypeOf(limiter).toEqualTypeOf<Limiter>()
+    expectTypeOf(limiter.check).returns.toEqualTypeOf<MaybePromise<Decision>>()
   })
 })

@@ -1,43 +1,56 @@
 import type { Clock } from '../src/clock.js'
 import { TidegateError } from '../src/errors.js'
+import type {
+  AsyncStore,
+  Call,
+  RefundRequest,
+  ResetRequest,
+  StoreTraits,
+  TakeRequest,
+} from '../src/store/store.js'
 import { MemoryStore } from '../src/stores/memory-store.js'
-import type { RefundRequest, ResetRequest, Store, TakeRequest } from '../src/stores/store.js'
 
 /**
- * A store that is elsewhere and fails when told to. A call that hangs is decided when it is made, as one is
- * whose answer got lost; `arrive` brings the answers after all.
+ * A remote store that fails on demand. A call that hangs is executed when it is made, like a call whose reply was
+ * lost; `deliver` delivers the replies of all hanging calls.
  */
-export class FallibleStore implements Store {
+export class FallibleStore implements AsyncStore {
   readonly memory: MemoryStore
-  mood: 'answers' | 'fails' | 'hangs' = 'answers'
-  /** What it was asked, in order. */
-  readonly asked: string[] = []
-  #lost: (() => void)[] = []
+  readonly traits: StoreTraits
+  state: 'up' | 'failing' | 'hanging' = 'up'
+  /** The methods called so far, in order. */
+  readonly methods: string[] = []
+  /** The `call` argument of each call, in order. */
+  readonly calls: (Call | undefined)[] = []
+  #hanging: (() => void)[] = []
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, traits: StoreTraits = {}) {
     this.memory = new MemoryStore({ clock })
+    this.traits = traits
   }
 
-  check = (request: TakeRequest) => this.#call('check', () => this.memory.check(request))
-  take = (requests: readonly TakeRequest[]) => this.#call('take', () => this.memory.take(requests))
-  peek = (request: TakeRequest) => this.#call('peek', () => this.memory.peek(request))
-  refund = (request: RefundRequest) => this.#call('refund', () => this.memory.refund(request))
-  reset = (request: ResetRequest) => this.#call('reset', () => this.memory.reset(request))
+  check = (request: TakeRequest, call?: Call) => this.#run('check', call, () => this.memory.check(request))
+  take = (requests: readonly TakeRequest[], call?: Call) =>
+    this.#run('take', call, () => this.memory.take(requests))
+  peek = (request: TakeRequest, call?: Call) => this.#run('peek', call, () => this.memory.peek(request))
+  refund = (request: RefundRequest, call?: Call) =>
+    this.#run('refund', call, () => this.memory.refund(request))
+  reset = (request: ResetRequest, call?: Call) => this.#run('reset', call, () => this.memory.reset(request))
 
   close(): void {
     this.memory.close()
   }
 
-  /** Brings the answers of all calls that hang. */
-  arrive = () => {
-    for (const answer of this.#lost.splice(0)) answer()
+  deliver = () => {
+    for (const reply of this.#hanging.splice(0)) reply()
   }
 
-  async #call<T>(method: string, decide: () => T): Promise<T> {
-    this.asked.push(method)
-    if (this.mood === 'fails') throw new TidegateError('STORE_FAILED', 'The store is down.')
-    const answer = decide()
-    if (this.mood === 'hangs') await new Promise<void>((resolve) => this.#lost.push(resolve))
-    return answer
+  async #run<T>(method: string, call: Call | undefined, execute: () => T): Promise<T> {
+    this.methods.push(method)
+    this.calls.push(call)
+    if (this.state === 'failing') throw new TidegateError('STORE_FAILED', 'The store is down.')
+    const result = execute()
+    if (this.state === 'hanging') await new Promise<void>((resolve) => this.#hanging.push(resolve))
+    return result
   }
 }

@@ -1,8 +1,8 @@
 import type { Timers } from '../src/timers.js'
 
 /**
- * Timers whose time stands still until it is told otherwise, and an event loop to go with them: what is due
- * runs first, then what has arrived is read, then what waits for that runs.
+ * Timers whose time advances on demand, with an event loop: each turn runs the timers that are due, then reads what
+ * has arrived, then runs the callbacks of `afterReading`.
  */
 export class ManualTimers implements Timers {
   #nowMs = 0
@@ -25,18 +25,20 @@ export class ManualTimers implements Timers {
     this.#readers.push(run)
   }
 
-  /** How many timers have been set so far, and how many of them are still to run. */
-  get set(): number {
+  /** How many timers have been created so far. */
+  get created(): number {
     return this.#number
   }
-  get waiting(): number {
+
+  /** How many timers have not run yet. */
+  get pending(): number {
     return this.#timers.length
   }
 
-  /** Lets time pass; each timer runs when it is due. */
+  /** Advances the time on an idle event loop: each timer runs when it is due. */
   async pass(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms
-    await allDone()
+    await settle()
     for (let next = this.#next(endMs); next !== undefined; next = this.#next(endMs)) {
       this.#nowMs = Math.max(this.#nowMs, next.dueMs)
       await this.#turn(() => {})
@@ -44,23 +46,28 @@ export class ManualTimers implements Timers {
     this.#nowMs = endMs
   }
 
-  /** Time passes while the process is busy with something else. Then `arrived` is read. */
-  async block(ms: number, arrived: () => void = () => {}): Promise<void> {
-    await allDone()
+  /** Blocks the event loop for this time, then runs one turn, which reads what `read` delivers. */
+  async block(ms: number, read: () => void = () => {}): Promise<void> {
+    await settle()
     this.#nowMs += ms
-    await this.#turn(arrived)
+    await this.#turn(read)
   }
 
-  async #turn(arrived: () => void): Promise<void> {
+  /** Synchronous work: the time advances and the event loop does not run. */
+  work(ms: number): void {
+    this.#nowMs += ms
+  }
+
+  async #turn(read: () => void): Promise<void> {
     for (let next = this.#next(this.#nowMs); next !== undefined; next = this.#next(this.#nowMs)) {
       this.cancel(next.number)
       next.run()
     }
-    await allDone()
-    arrived()
-    await allDone()
+    await settle()
+    read()
+    await settle()
     for (const run of this.#readers.splice(0)) run()
-    await allDone()
+    await settle()
   }
 
   #next(untilMs: number) {
@@ -68,7 +75,7 @@ export class ManualTimers implements Timers {
   }
 }
 
-/** Runs whatever can run by now. */
-export function allDone(): Promise<void> {
+/** Resolves once all promise reactions that can run have run. */
+export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,35 +1,40 @@
-import { TidegateError } from '@tidegate/core'
-import { type Call, type Decided, decode, type Entry, type EntryReply, encode } from './call.js'
+import { type Call, type EventLoopTime, storeFailed, TidegateError } from '@tidegate/core'
+import { type Decided, decode, type Entry, type EntryReply, encode, type ScriptCall } from './call.js'
 import type { RedisConnection } from './connection.js'
 import type { Script } from './script.js'
 
 interface Waiting {
   entry: Entry
+  /** Undefined for a caller without a deadline of its own: it waits for at most `maxWaitMs`. */
+  call: Call | undefined
   sinceMs: number
-  /** How long it may wait. */
-  waitMs: number
   resolve: (reply: Decided) => void
   reject: (error: unknown) => void
 }
 
-/** What goes to one slot: what waits, and how many calls are on their way. */
+/** The queue of one slot, and its calls on the wire. */
 interface Lane {
   slot: number
   waiting: Waiting[]
-  /** How many limits all that waits has. */
+  /** How many limits the waiting entries have. */
   limits: number
-  inFlight: number
+  /** Unanswered calls, oldest first. */
+  onWire: Set<OnWire>
   isScheduled: boolean
-  /** Since when. */
-  scheduledMs: number
-  /** Until when others are expected to come along: the last call that came back had more than one check in it. */
+  /** Until when more entries are expected to arrive together: the last call had more than one. */
   busyUntilMs: number
-  /** Whether the last answer was here soon. */
-  isNear: boolean
-  /** Until when each call has one key only: the slot moves from node to node, and no node has all of its keys. */
+  roundTrip: ReturnType<typeof createRoundTrip>
+  /** Until when each call has one key only: the slot is moving, and no node has all of its keys. */
   apartUntilMs: number
-  /** The call that brings a script to a server that does not have it, and which. */
+  /** The call that loads a missing script, and which script. */
   loading: { script: Script; call: Promise<unknown> } | undefined
+}
+
+interface OnWire {
+  /** In event-loop time. */
+  readonly sentMs: number
+  /** How many sweeps it has been unanswered for. */
+  sweeps: number
 }
 
 export interface BatcherOptions {
@@ -40,31 +45,29 @@ export interface BatcherOptions {
   slotOf: (redisKey: string) => number
   /** The time to pass to the script; 0 for the server's own. */
   timeUs: () => number
-  /** How long an entry may wait before it is sent, in milliseconds, unless a deadline is told. */
+  /** How long an entry without a `Call` may wait before it is sent, in milliseconds. */
   maxWaitMs: number
+  loop: EventLoopTime
 }
 
 /**
- * Checks that come together travel together, slot by slot. While nothing is on its way an entry leaves with whatever
- * else was made in the same breath: an idle system waits for nothing. While calls are on their way, or while there is
- * no connection, entries gather, and leave when one comes back, or sooner if they fill a call. A node that does not
- * answer holds up its own slots and no others. Nothing is sent that has waited too long: whoever made it has long been
- * answered without it.
+ * Sends checks that arrive together in one call, slot by slot. While nothing is on the wire an entry leaves with
+ * everything else of the same microtask: an idle system adds no latency. While calls are on the wire entries gather,
+ * and leave when one is answered, or sooner if they fill a call. A node that does not answer holds up only its own
+ * slots. An entry whose caller has stopped waiting is never sent.
  */
-export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs }: BatcherOptions) {
-  const maxFullInFlight = Math.max(2 * MAX_IN_FLIGHT_FAR, MAX_LIMITS_IN_FLIGHT / maxBatch)
-  /** Those of all slots that ever had something to do. */
+export function createBatcher(options: BatcherOptions) {
+  const { connection, maxBatch, slotOf, timeUs, maxWaitMs, loop } = options
   const lanes = new Map<number, Lane>()
-  /** The longest that somebody who calls has said to wait, and how long an entry does: at first for a connection. */
-  let toldMs = 0
-  let waitMs = maxWaitMs
-  let wasReady = connection.isReady === undefined
-  let watching: NodeJS.Timeout | undefined
+  let pending = 0
+  /** Runs while something is pending, and keeps the process alive for it: sockets do not. */
+  let sweeper: NodeJS.Timeout | undefined
 
   connection.onReady?.(() => {
-    wasReady = true
-    if (toldMs > 0) waitMs = toldMs
     for (const lane of lanes.values()) schedule(lane)
+  })
+  connection.onLost?.(() => {
+    for (const lane of lanes.values()) failIfUnreachable(lane)
   })
 
   function canSend(lane: Lane): boolean {
@@ -78,11 +81,10 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
         slot,
         waiting: [],
         limits: 0,
-        inFlight: 0,
+        onWire: new Set(),
         isScheduled: false,
-        scheduledMs: 0,
         busyUntilMs: 0,
-        isNear: false,
+        roundTrip: createRoundTrip(),
         apartUntilMs: 0,
         loading: undefined,
       }
@@ -91,129 +93,154 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
     return lane
   }
 
-  /** A full call has nothing to gather for. */
-  function mayLeave({ limits, inFlight, isNear }: Lane): boolean {
-    if (limits >= maxBatch) return inFlight < maxFullInFlight
-    return limits > 0 && inFlight < (isNear ? MAX_IN_FLIGHT_NEAR : MAX_IN_FLIGHT_FAR)
+  /** A call that is not full waits for more entries while others are on the wire; the farther the server, the less. */
+  function mayLeave({ limits, onWire, roundTrip }: Lane): boolean {
+    if (limits === 0) return false
+    const more = Math.min(Math.floor(roundTrip.ms()), MAX_CALLS_FOR_DISTANCE)
+    return onWire.size < more + (limits >= maxBatch ? MAX_LIMITS_ON_WIRE / maxBatch : 1)
   }
 
   function schedule(lane: Lane): void {
     if (lane.isScheduled || !mayLeave(lane) || !canSend(lane)) return
     lane.isScheduled = true
-    lane.scheduledMs = performance.now()
-    // Where others came along just now, all that comes in this turn of the event loop is waited for: a server reads each of
-    // its connections by itself. `NOW`, not `queueMicrotask`: Node makes an async resource for each call of that.
-    if (lane.scheduledMs < lane.busyUntilMs) setImmediate(flush, lane)
-    else void NOW.then(() => flush(lane))
+    // After a batch, everything of this turn of the event loop is waited for: a server reads each of its connections
+    // separately. A resolved promise, not `queueMicrotask`: Node allocates an async resource for each call of that.
+    if (performance.now() < lane.busyUntilMs) setImmediate(flush, lane)
+    else void RESOLVED.then(() => flush(lane))
   }
 
   function flush(lane: Lane): void {
     lane.isScheduled = false
-    if (!canSend(lane)) {
-      if (lane.limits > 0) watch()
-      return
-    }
-    // A turn that takes long is this process's doing: what could have left before it is not too old for it.
-    dropOld(lane, lane.scheduledMs)
-    const nowMs = performance.now()
+    if (!canSend(lane)) return
+    const isApart = performance.now() < lane.apartUntilMs
     while (mayLeave(lane)) {
-      // Not only the first are old: who came before there was a connection may wait longer than who came after.
-      const count =
-        nowMs < lane.apartUntilMs ? ofOneKey(lane.waiting, maxBatch) : fitting(lane.waiting, maxBatch)
-      const batch = stillWanted(takeFirst(lane, count), lane.scheduledMs)
-      if (batch.length > 0) void send(lane, batch, nowMs)
+      const count = isApart ? countOfOneKey(lane.waiting, maxBatch) : countThatFits(lane.waiting, maxBatch)
+      const batch = stillWanted(takeFirst(lane, count))
+      if (batch.length > 0) void send(lane, batch)
     }
-    if (lane.limits > 0) watch()
   }
 
-  /** Looks after what waits, from time to time. Where this process was busy, what has arrived is read first. */
-  function watch(): void {
-    watching ??= setTimeout(() => setImmediate(lookAfter), waitMs)
+  function startSweeper(): void {
+    // Replies that have arrived are read first, however late the timer is.
+    sweeper = setTimeout(() => setImmediate(sweep), maxWaitMs / SWEEPS)
   }
 
-  function lookAfter(): void {
-    watching = undefined
-    const nowMs = performance.now()
+  /** Drops entries that have waited too long, and connections that have hung for several sweeps. */
+  function sweep(): void {
+    sweeper = undefined
+    if (pending > 0) startSweeper()
     for (const lane of lanes.values()) {
-      dropOld(lane, nowMs)
-      if (lane.limits > 0) watch()
+      for (const call of lane.onWire) if (++call.sweeps === SWEEPS + 1) connection.leave?.(lane.slot)
+      if (lane.waiting.length === 0) continue
+      const kept = stillWanted(takeFirst(lane, lane.waiting.length))
+      lane.waiting.push(...kept)
+      for (const { entry } of kept) lane.limits += entry.limits.length
+      schedule(lane)
     }
   }
 
-  function dropOld(lane: Lane, nowMs: number): void {
-    const young = lane.waiting.findIndex((one) => isWanted(one, nowMs))
-    stillWanted(takeFirst(lane, young < 0 ? lane.waiting.length : young), nowMs)
-  }
-
-  /** Those that have not waited too long; the others fail. */
-  function stillWanted(batch: readonly Waiting[], nowMs: number): readonly Waiting[] {
-    if (batch.every((one) => isWanted(one, nowMs))) return batch
+  /** The entries whose callers still wait; the others fail. */
+  function stillWanted(batch: readonly Waiting[]): readonly Waiting[] {
+    const nowMs = performance.now()
+    const isWanted = ({ call, sinceMs }: Waiting) =>
+      call === undefined ? nowMs - sinceMs < maxWaitMs : !call.abandoned
+    if (batch.every(isWanted)) return batch
     return batch.filter((one) => {
-      if (isWanted(one, nowMs)) return true
-      const waited = new Error(`nothing could be sent for ${one.waitMs} ms`)
-      one.reject(storeFailed(waited, connection.whyLost?.()))
+      if (isWanted(one)) return true
+      if (one.call !== undefined) fail(one, ABANDONED)
+      else fail(one, failureOf(new Error(`nothing was sent for ${maxWaitMs} ms`), connection.lostReason?.()))
       return false
     })
   }
 
-  async function send(lane: Lane, batch: readonly Waiting[], sentMs: number): Promise<void> {
-    lane.inFlight++
-    let asked = batch
-    const callOfAsked = () => encode(asked.map(entryOf), timeUs())
+  /** Without a connection, and with a known reason for that, waiting helps no one. */
+  function failIfUnreachable(lane: Lane): void {
+    if (lane.waiting.length === 0 || canSend(lane)) return
+    const reason = connection.lostReason?.()
+    if (reason === undefined) return
+    const error = storeFailed('unreachable', `Redis is unreachable: ${reason}.`)
+    for (const one of takeFirst(lane, lane.waiting.length)) fail(one, error)
+  }
+
+  function fail({ reject }: Waiting, error: unknown): void {
+    ended()
+    reject(error)
+  }
+
+  function began(): void {
+    if (pending++ > 0) return
+    if (sweeper === undefined) startSweeper()
+    else sweeper.ref()
+  }
+
+  function ended(): void {
+    if (--pending === 0) sweeper?.unref()
+  }
+
+  async function send(lane: Lane, batch: readonly Waiting[]): Promise<void> {
+    const startMs = performance.now()
+    const isAlone = lane.onWire.size === 0
+    const onWire = { sentMs: loop.now(), sweeps: 0 }
+    lane.onWire.add(onWire)
+    let sent = batch
+    const encodeSent = () => encode(sent.map(entryOf), timeUs())
     try {
       let answer: unknown
       try {
-        answer = await ask(callOfAsked())
+        answer = await evaluate(encodeSent())
       } catch (error) {
         if (!lacksScript(error)) throw error
-        answer = await askWithScript(lane, () => {
-          asked = stillWanted(asked, performance.now())
-          if (asked.length === 0) throw error
-          return callOfAsked()
+        answer = await evaluateWithScript(lane, () => {
+          sent = stillWanted(sent)
+          if (sent.length === 0) throw error
+          return encodeSent()
         })
       }
-      const replies = decode(asked.map(entryOf), answer)
-      for (let i = 0; i < asked.length; i++) settle(asked[i]!, replies[i]!)
+      const replies = decode(sent.map(entryOf), answer)
+      for (let i = 0; i < sent.length; i++) settle(lane, sent[i]!, replies[i]!)
     } catch (error) {
       if (isMoving(error)) lane.apartUntilMs = performance.now() + APART_MS
-      const failed = storeFailed(error, connection.whyLost?.())
-      for (const one of batch) one.reject(failed)
+      const failure = failureOf(error, connection.lostReason?.())
+      for (const one of sent) fail(one, failure)
     } finally {
+      lane.onWire.delete(onWire)
       const nowMs = performance.now()
-      lane.inFlight--
-      lane.isNear = nowMs - sentMs < NEAR_MS
+      if (isAlone) lane.roundTrip.add(nowMs - startMs, nowMs)
       lane.busyUntilMs = batch.length > 1 ? nowMs + BUSY_MS : 0
       schedule(lane)
     }
   }
 
-  function settle(one: Waiting, reply: EntryReply): void {
+  function settle(lane: Lane, one: Waiting, reply: EntryReply): void {
     if ('failed' in reply) {
-      // It comes inside an answer, where no client looks for it.
-      if (reply.failed.message.startsWith('READONLY')) connection.leave?.()
-      one.reject(storeFailed(reply.failed))
-    } else one.resolve(reply)
+      // It comes inside a reply, where no client looks for it.
+      if (reply.failed.message.startsWith('READONLY')) connection.leave?.(lane.slot)
+      fail(one, failureOf(reply.failed))
+    } else {
+      ended()
+      one.resolve(reply)
+    }
   }
 
-  function ask({ script, args }: Call): Promise<unknown> {
+  function evaluate({ script, args }: ScriptCall): Promise<unknown> {
     return connection.send(args[1]!, 'evalsha', [script.sha, ...args])
   }
 
   /**
-   * Where the server does not have the script, the first call that hears so sends the script itself, which then
-   * stays there; the others wait for that one and ask again. The script is longer than a thousand checks, so that
-   * not every call of a full connection should bring it. Each time the call is made anew, of what is still wanted.
+   * When the server lacks the script, the first call sends the whole script, which the server then keeps; the others
+   * wait for that call and try again. The script is longer than a thousand checks, so not every call of a full
+   * connection should carry it. Each attempt is encoded again, without entries that have been abandoned.
    */
-  async function askWithScript(lane: Lane, callOfWanted: () => Call): Promise<unknown> {
-    let { script, args } = callOfWanted()
+  async function evaluateWithScript(lane: Lane, encodeWanted: () => ScriptCall): Promise<unknown> {
+    let { script, args } = encodeWanted()
     for (let attempt = 2; lane.loading?.script === script && attempt <= MAX_ATTEMPTS; attempt++) {
       await lane.loading.call.catch(() => {})
       try {
-        return await ask(callOfWanted())
+        return await evaluate(encodeWanted())
       } catch (error) {
         if (!lacksScript(error)) throw error
       }
-      ;({ script, args } = callOfWanted())
+      ;({ script, args } = encodeWanted())
     }
     const loading = { script, call: connection.send(args[1]!, 'eval', [script.text, ...args]) }
     lane.loading = loading
@@ -225,62 +252,63 @@ export function createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs 
   }
 
   return {
-    /** Whoever calls gives up after so long: from then on nothing needs to be sent. Of several the longest holds. */
-    expectDeadline(ms: number): void {
-      toldMs = Math.max(toldMs, ms)
-      if (wasReady) waitMs = toldMs
-    },
-
-    /** For what is asked in several steps: whether the next is still wanted. Its time begins now, as an entry's does. */
-    patience(): () => boolean {
-      const untilMs = performance.now() + waitMs
-      return () => performance.now() < untilMs
-    },
-
-    /** Decides an entry whose limits are all in one slot. No promise: whoever asks has one. */
-    run(entry: Entry, resolve: (reply: Decided) => void, reject: (error: unknown) => void): void {
+    /** Decides an entry whose limits are all in one slot. It takes callbacks: every caller has a promise already. */
+    run(
+      entry: Entry,
+      call: Call | undefined,
+      resolve: (reply: Decided) => void,
+      reject: (error: unknown) => void,
+    ): void {
       const lane = laneOf(slotOf(entry.limits[0]!.redisKey))
-      lane.waiting.push({ entry, sinceMs: performance.now(), waitMs, resolve, reject })
+      lane.waiting.push({ entry, call, sinceMs: performance.now(), resolve, reject })
       lane.limits += entry.limits.length
+      began()
       schedule(lane)
-      if (!lane.isScheduled) watch()
+      if (!lane.isScheduled) failIfUnreachable(lane)
     },
 
-    /** Fails what waits, and lets go of the timer: a program that is done should end. */
+    /**
+     * For how long a call to this slot has been unanswered, in event-loop time: infinite without a connection, 0 if
+     * nothing is on the wire.
+     */
+    silentMs(slot: number): number {
+      const lane = laneOf(slot)
+      if (!canSend(lane)) return Number.POSITIVE_INFINITY
+      for (const { sentMs } of lane.onWire) return loop.now() - sentMs
+      return 0
+    },
+
+    /** Fails what waits. */
     close(): void {
-      clearTimeout(watching)
-      const closed = storeFailed(new Error('the store was closed'))
+      clearTimeout(sweeper)
+      const closed = failureOf(new Error('the store was closed'))
       for (const lane of lanes.values()) {
-        for (const one of takeFirst(lane, lane.waiting.length)) one.reject(closed)
+        for (const one of takeFirst(lane, lane.waiting.length)) fail(one, closed)
       }
     },
   }
 }
 
-const NOW = Promise.resolve()
-/** An answer that takes no longer comes from a server nearby. */
-const NEAR_MS = 1
-/** For so long after an answer to several checks, several are expected to come together again. */
+const RESOLVED = Promise.resolve()
+const ABANDONED = storeFailed('overload', 'The caller has stopped waiting.')
+/** How often within `maxWaitMs` waiting entries are looked at. */
+const SWEEPS = 4
+/** After an answer to several checks, several are expected to arrive together for so long. */
 const BUSY_MS = 10
+/** One more call per millisecond of distance, so that a check seldom waits for an earlier one to return. */
+const MAX_CALLS_FOR_DISTANCE = 32
 /**
- * Calls that are not full. Far away two: a check that finds one on its way need not wait until it is back. Nearby that
- * is soon, and half as many calls of twice the size cost this process and the server less.
+ * Full calls to a server nearby: as many as have this many limits. Calls that were sent together are answered
+ * together; with only two of them, this process and the server would take turns, each waiting for the other.
  */
-const MAX_IN_FLIGHT_FAR = 2
-const MAX_IN_FLIGHT_NEAR = 1
-/**
- * Full calls: so many that they have this many limits in them, and at least twice as many as others. Calls that were
- * sent together are answered together, and with two of them this process and the server would take turns, each
- * waiting for the other.
- */
-const MAX_LIMITS_IN_FLIGHT = 256
-/** For so long after a slot was found to be moving, its keys are asked for one by one. */
+const MAX_LIMITS_ON_WIRE = 256
+/** After a slot was found to be moving, its keys are sent one by one for so long. */
 const APART_MS = 1000
-/** After so many times without the script, a call brings it itself: somebody keeps flushing. */
+/** After so many attempts without the script a call carries it: something keeps flushing scripts. */
 const MAX_ATTEMPTS = 3
 
-/** How many of the first fit into a call of at most `maxBatch` limits; one with more has a call to itself. */
-function fitting(waiting: readonly Waiting[], maxBatch: number): number {
+/** How many of the first entries fit into a call of at most `maxBatch` limits; a larger entry gets its own call. */
+function countThatFits(waiting: readonly Waiting[], maxBatch: number): number {
   let count = 0
   let limits = 0
   while (count < waiting.length) {
@@ -291,8 +319,8 @@ function fitting(waiting: readonly Waiting[], maxBatch: number): number {
   return count
 }
 
-/** The same of those alone that ask for the first one's key. A take of several keys has a call to itself. */
-function ofOneKey(waiting: readonly Waiting[], maxBatch: number): number {
+/** The same, counting only entries of the first one's key. A take of several keys gets its own call. */
+function countOfOneKey(waiting: readonly Waiting[], maxBatch: number): number {
   const [first, ...others] = waiting[0]!.entry.limits
   if (others.length > 0) return 1
   const isOther = ({ entry: { limits } }: Waiting) =>
@@ -301,12 +329,30 @@ function ofOneKey(waiting: readonly Waiting[], maxBatch: number): number {
   return count < 0 ? Math.min(waiting.length, maxBatch) : count
 }
 
-function entryOf({ entry }: Waiting): Entry {
-  return entry
+/**
+ * The distance of a server: its shortest recent round trip, of calls that had the wire to themselves. Round trips under
+ * load say how much there is to do, not how far the server is.
+ */
+function createRoundTrip() {
+  let currentMs = 0
+  let previousMs = 0
+  let windowEndsMs = 0
+  return {
+    add(roundTripMs: number, nowMs: number): void {
+      if (nowMs >= windowEndsMs) {
+        previousMs = windowEndsMs === 0 ? roundTripMs : currentMs
+        currentMs = roundTripMs
+        windowEndsMs = nowMs + ROUND_TRIP_WINDOW_MS
+      } else currentMs = Math.min(currentMs, roundTripMs)
+    },
+    ms: () => Math.min(currentMs, previousMs),
+  }
 }
 
-function isWanted({ sinceMs, waitMs }: Waiting, nowMs: number): boolean {
-  return nowMs - sinceMs < waitMs
+const ROUND_TRIP_WINDOW_MS = 10_000
+
+function entryOf({ entry }: Waiting): Entry {
+  return entry
 }
 
 function takeFirst(lane: Lane, count: number): Waiting[] {
@@ -320,17 +366,19 @@ function lacksScript(error: unknown): boolean {
   return String((error as Error)?.message).startsWith('NOSCRIPT')
 }
 
-/** What a cluster says of several keys while their slot moves; ioredis asks a few times before it says so in its words. */
+/** What a cluster replies about several keys while their slot moves; ioredis retries before it reports it. */
 function isMoving(error: unknown): boolean {
   return /^TRYAGAIN|^Too many Cluster redirections.*\b(?:TRYAGAIN|ASK)\b/.test(
     String((error as Error)?.message),
   )
 }
 
-function storeFailed(error: unknown, whyLost?: string): TidegateError {
+function failureOf(error: unknown, lostReason?: string): TidegateError {
   if (error instanceof TidegateError) return error
   const reason = error instanceof Error ? error.message : String(error)
   const lost =
-    whyLost === undefined ? '' : ` The connection was lost (${whyLost}): is it up, and the address right?`
-  return new TidegateError('STORE_FAILED', `Redis could not answer: ${reason}.${lost}`, { cause: error })
+    lostReason === undefined
+      ? ''
+      : ` The connection was lost (${lostReason}): check that Redis is up and its address is right.`
+  return new TidegateError('STORE_FAILED', `Redis failed a call: ${reason}.${lost}`, { cause: error })
 }

@@ -1,12 +1,12 @@
-import { fixedWindow } from '@tidegate/core'
+import { type Call, fixedWindow } from '@tidegate/core'
 import { until } from '@tidegate/fixtures/until'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type SlowAnswers, slowAnswers } from '../test/slow-answers.js'
 import { useRedis } from '../test/use-redis.js'
 import { RedisStore } from './redis-store.js'
 
 const MAX_BATCH = 64
-const LIMIT = 1000
+const LIMIT = 10_000
 const [policy, second, third] = [named('first'), named('second'), named('third')]
 
 function named(name: string) {
@@ -14,202 +14,178 @@ function named(name: string) {
 }
 
 const on = useRedis()
-let between: SlowAnswers
+let relay: SlowAnswers
 let store: RedisStore
 let key: string
-/** What is left after each check that was made, or why it was not decided. */
-let made: Promise<unknown>[]
+/** What remains after each check, or the message of its error. */
+let results: Promise<unknown>[]
 
 beforeEach(async (test) => {
-  between = await slowAnswers(on.server.port)
-  // Longer than any answer is held.
-  store = new RedisStore(between.url, { maxBatch: MAX_BATCH, connectTimeoutMs: 20_000 })
+  relay = await slowAnswers(on.server.port)
+  // Longer than any reply is held back.
+  store = new RedisStore(relay.url, { maxBatch: MAX_BATCH, connectTimeoutMs: 20_000 })
   key = test.task.id
-  made = []
-  // Connected, and the server has the script.
-  check()
-  await Promise.all(made)
-  await askFromFarAway(1)
+  results = []
 })
 afterEach(async () => {
   await store.close()
-  await between.stop()
+  await relay.stop()
 })
 
-function check(): void {
-  made.push(store.check({ policy, key, cost: 1 }).then(({ remaining }) => remaining, messageOf))
+function check(call?: Call): void {
+  results.push(store.check({ policy, key, cost: 1 }, call).then(({ remaining }) => remaining, messageOf))
 }
 
-/** In this turn of the event loop, and not together with the one before. */
-function checkByItself(): void {
+/** In this turn of the event loop, but in another callback than the check before. */
+function checkInOwnCallback(): void {
   setImmediate(check)
 }
 
 /** Three limits. */
 function take(): void {
   const requests = [policy, second, third].map((one) => ({ policy: one, key, cost: 1 }))
-  made.push(store.take(requests).then(({ decisions }) => decisions[0]?.remaining, messageOf))
+  results.push(store.take(requests).then(({ decisions }) => decisions[0]?.remaining, messageOf))
 }
 
 function messageOf(error: Error): string {
   return error.message
 }
 
-/** So often this makes so many calls, and no more in the while after. */
-async function expectCalls(count: number, calls: number, ask = check): Promise<void> {
-  const before = between.calls()
+/** Calling `ask` `count` times makes exactly `calls` calls. */
+async function expectCalls(count: number, calls: number, ask: () => void = check): Promise<void> {
+  const before = relay.calls()
   for (let i = 0; i < count; i++) ask()
-  await until(`${calls} calls`, async () => between.calls() - before >= calls)
+  await until(`${calls} calls`, async () => relay.calls() - before >= calls)
   await pause(25)
-  expect(between.calls() - before).toBe(calls)
+  expect(relay.calls() - before).toBe(calls)
 }
 
-/** So many checks in one call, whose answer has taken its time and is here now. */
-async function askFromFarAway(checks: number): Promise<void> {
-  between.hold()
-  await expectCalls(checks, 1)
-  between.release()
-  await Promise.all(made)
+/** Connects, loads the script, and finds a round trip below a millisecond. */
+async function connectNearby(): Promise<void> {
+  await until('a round trip below a millisecond', async () => {
+    const sentMs = performance.now()
+    check()
+    await results.at(-1)
+    return performance.now() - sentMs < 1
+  })
 }
 
-/** Each with one check in it, and neither answered. */
-async function twoOnTheirWay(): Promise<void> {
-  between.hold()
-  await expectCalls(1, 1)
-  await expectCalls(1, 1)
+/** The first round trip takes longer than `MAX_CALLS_FOR_DISTANCE` milliseconds. */
+async function connectFarAway(): Promise<void> {
+  relay.holdCalls()
+  check()
+  await until('a call', async () => relay.calls() >= 1)
+  await pause(50)
+  relay.release()
+  await Promise.all(results)
 }
 
-/** All that were made are answered, in order: each sees the ones before it. */
-async function expectAll(): Promise<void> {
-  between.release()
-  expect(await Promise.all(made)).toStrictEqual(made.map((_, i) => LIMIT - 1 - i))
+/** Every check was answered, in order: each sees the ones before it. */
+async function expectAllAnswered(): Promise<void> {
+  relay.release()
+  expect(await Promise.all(results)).toStrictEqual(results.map((_, i) => LIMIT - 1 - i))
 }
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-it('what is made in one turn travels in as few calls as it fits in', async () => {
-  await expectCalls(1, 1)
-  await expectCalls(MAX_BATCH, 1)
-  await expectCalls(2 * MAX_BATCH + 1, 3)
-  await expectAll()
-})
+describe('to a server nearby', () => {
+  beforeEach(connectNearby)
 
-it('of what is made in one turn, but each by itself, the first does not wait for the others', async () => {
-  between.hold()
-  await expectCalls(5, 2, checkByItself)
-  await expectAll()
-})
-
-it('just after an answer to several checks, the next call has all that are made in its turn', async () => {
-  await askFromFarAway(2)
-  between.hold()
-  await expectCalls(5, 1, checkByItself)
-  await expectAll()
-})
-
-it('a while after an answer to several checks, the first no longer waits for the others', async () => {
-  await askFromFarAway(2)
-  await pause(50)
-  between.hold()
-  await expectCalls(5, 2, checkByItself)
-  await expectAll()
-})
-
-it('what waits for the end of its turn is sent, however long that turn takes', async () => {
-  const WAIT_MS = 50
-  store.expectDeadline(WAIT_MS)
-  await askFromFarAway(2)
-  for (let i = 0; i < 5; i++) check()
-  // Beyond the microtasks, but within the turn.
-  await Promise.resolve()
-  const end = performance.now() + 2 * WAIT_MS
-  while (performance.now() < end);
-  await expectAll()
-})
-
-it('where answers are here soon, checks gather while one call is on its way', async () => {
-  await until('an answer within a millisecond', async () => {
-    const sent = performance.now()
-    check()
-    await made.at(-1)
-    return performance.now() - sent < 1
+  it('checks made together travel in as few calls as they fit in', async () => {
+    await expectCalls(1, 1)
+    await expectCalls(MAX_BATCH, 1)
+    await expectCalls(2 * MAX_BATCH + 1, 3)
+    await expectAllAnswered()
   })
-  between.hold()
-  await expectCalls(1, 1)
-  await expectCalls(MAX_BATCH - 1, 0)
-  await expectCalls(1, 1)
-  await expectAll()
+
+  it('right after a batch, a call waits for all checks of its turn of the event loop', async () => {
+    check()
+    check()
+    await Promise.all(results)
+    relay.hold()
+    await expectCalls(5, 1, checkInOwnCallback)
+    await expectAllAnswered()
+  })
+
+  it('a check is sent at the end of its turn, however long the turn takes', async () => {
+    check()
+    check()
+    await Promise.all(results)
+    for (let i = 0; i < 5; i++) check()
+    await Promise.resolve()
+    const end = performance.now() + 100
+    while (performance.now() < end);
+    await expectAllAnswered()
+  })
+
+  it('checks gather while one call is on the wire, until they fill a call', async () => {
+    relay.hold()
+    await expectCalls(1, 1)
+    await expectCalls(MAX_BATCH - 1, 0)
+    await expectCalls(1, 1)
+    await expectAllAnswered()
+  })
+
+  it('at most four full calls are on the wire, so that a flood waits here and not in Redis', async () => {
+    relay.hold()
+    await expectCalls(10 * MAX_BATCH, 4)
+    await expectAllAnswered()
+  })
+
+  it('a call is full by its limits, in however few takes', async () => {
+    relay.hold()
+    await expectCalls(1, 1)
+    await expectCalls(21, 0, take)
+    await expectCalls(1, 1, take)
+    await expectAllAnswered()
+  })
+
+  it('gathered checks leave together when a call is answered', async () => {
+    relay.hold()
+    await expectCalls(1, 1)
+    await expectCalls(MAX_BATCH - 1, 0)
+    const before = relay.calls()
+    await expectAllAnswered()
+    expect(relay.calls() - before).toBe(1)
+  })
+
+  it('an abandoned check is never sent, not even to fill a call', async () => {
+    relay.hold()
+    await expectCalls(1, 1)
+    const call = { abandoned: false }
+    await expectCalls(MAX_BATCH - 1, 0, () => check(call))
+    call.abandoned = true
+    check()
+    check()
+    relay.release()
+    const remaining = (await Promise.all(results)).slice(-MAX_BATCH - 2)
+    const sent = remaining.filter((result) => typeof result === 'number')
+    expect(sent).toStrictEqual([sent[0], sent[0]! - 1, sent[0]! - 2])
+    expect(remaining).toHaveLength(MAX_BATCH + 2)
+    expect(new Set(remaining.slice(1, MAX_BATCH))).toStrictEqual(new Set(['The caller has stopped waiting.']))
+  })
+
+  it('one of the calls that find the script missing loads it, and the others try again', async () => {
+    const loads = async () =>
+      Number(/cmdstat_eval:calls=(\d+)/.exec(await on.redis.info('commandstats'))?.[1] ?? 0)
+    const before = await loads()
+    await on.redis.script('FLUSH')
+    for (let i = 0; i < 4 * MAX_BATCH; i++) check()
+    await expectAllAnswered()
+    expect((await loads()) - before).toBe(1)
+  })
 })
 
-it('with two calls on their way checks gather until they fill one, and with four nothing more is sent', async () => {
-  await twoOnTheirWay()
-  await expectCalls(MAX_BATCH - 1, 0)
-  await expectCalls(1, 1)
-  // What is left over does not fill one.
-  await expectCalls(MAX_BATCH + 1, 1)
-  await expectCalls(3 * MAX_BATCH, 0)
-  await expectAll()
-})
+describe('to a server far away', () => {
+  beforeEach(connectFarAway)
 
-it('of the calls that find the script lost one brings it, and the others ask again', async () => {
-  const brought = async () =>
-    Number(/cmdstat_eval:calls=(\d+)/.exec(await on.redis.info('commandstats'))?.[1] ?? 0)
-  const before = await brought()
-  await on.redis.script('FLUSH')
-  for (let i = 0; i < 4 * MAX_BATCH; i++) check()
-  await expectAll()
-  expect((await brought()) - before).toBe(1)
-})
-
-it('a call is full when its limits are as many, in however few takes', async () => {
-  await twoOnTheirWay()
-  await expectCalls(21, 0, take)
-  await expectCalls(1, 1, take)
-  await expectAll()
-})
-
-it('what has gathered leaves together when a call comes back', async () => {
-  await twoOnTheirWay()
-  await expectCalls(MAX_BATCH - 1, 0)
-  const before = between.calls()
-  await expectAll()
-  expect(between.calls() - before).toBe(1)
-})
-
-it('of several deadlines that are told, the longest decides what has waited too long', async () => {
-  store.expectDeadline(5000)
-  store.expectDeadline(20)
-  await twoOnTheirWay()
-  check()
-  await pause(100)
-  await expectAll()
-})
-
-it('what has waited too long is not sent, not even to fill a call', async () => {
-  const WAIT_MS = 300
-  store.expectDeadline(WAIT_MS)
-  await twoOnTheirWay()
-  const before = between.calls()
-  // Looked after when it is this one's time, and then only when it is again.
-  check()
-  await pause(WAIT_MS / 2)
-  for (let i = 0; i < MAX_BATCH - 2; i++) check()
-  await pause(WAIT_MS + 50)
-  check()
-  check()
-  await pause(25)
-  expect(between.calls() - before).toBe(0)
-  between.release()
-  const late = 'Redis could not answer: nothing could be sent for 300 ms.'
-  expect(await Promise.all(made)).toStrictEqual([
-    999,
-    998,
-    997,
-    996,
-    ...Array(MAX_BATCH - 1).fill(late),
-    995,
-    994,
-  ])
+  it('checks leave at once, up to a bound on calls', async () => {
+    relay.hold()
+    for (let i = 0; i < 33; i++) await expectCalls(1, 1)
+    await expectCalls(MAX_BATCH - 1, 0)
+    await expectCalls(1, 1)
+    await expectAllAnswered()
+  })
 })

@@ -36,14 +36,14 @@ const RUN = COSTS * 8 * POLICIES
 const MAX_RUN = 2 ** 10
 
 /** What one call sends. */
-export interface Call {
+export interface ScriptCall {
   script: Script
   /** What comes after the script: how many keys, the keys, and the arguments. */
   args: string[]
 }
 
 /** The script, keys and arguments of one call of the script; see `lua/main.lua`. */
-export function encode(entries: readonly Entry[], timeUs: number): Call {
+export function encode(entries: readonly Entry[], timeUs: number): ScriptCall {
   const args = ['']
   const policies: Policy[] = []
   const runs: string[] = []

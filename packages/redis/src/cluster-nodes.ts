@@ -2,23 +2,26 @@ import type { Cluster, Redis } from 'ioredis'
 import type { RedisConnection } from './connection.js'
 
 /**
- * Which node a slot is on, and whether it can be written to. By itself ioredis connects to a node with the first
- * command for it, and then keeps what comes next in a queue of its own that lets go of nothing; so primaries are
- * connected to as soon as they are known, and nothing is sent to one that is not ready.
+ * Tracks the node of each slot, and whether it can be written to. On its own ioredis connects to a node with the first
+ * command for it, and keeps later commands in an unbounded queue; so primaries are connected as soon as they are known,
+ * and nothing is sent to a node that is not ready.
  */
-export function watchNodes(cluster: Cluster): Pick<RedisConnection, 'isReady' | 'onReady' | 'nodeOf'> {
+export function watchNodes(
+  cluster: Cluster,
+): Pick<RedisConnection, 'isReady' | 'onReady' | 'nodeOf' | 'leave'> {
   const nodes = new Map<string, Redis>()
   const listeners: (() => void)[] = []
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener()
   }
-  cluster.on('ready', tell)
+  cluster.on('ready', notify)
   cluster.on('+node', (node: Redis) => {
     nodes.set(keyOf(node), node)
-    node.on('ready', tell)
-    // Later, because a command that was redirected here may be about to connect by itself.
+    node.on('ready', notify)
+    node.on('connect', () => unref(node))
+    // Later, because a redirected command may be about to connect the node.
     setImmediate(() => {
-      // What fails here is an error of the node, and told as such.
+      // Failures are reported by the node's error event.
       if (node.options.readOnly !== true && node.status === 'wait') node.connect().catch(() => {})
     })
   })
@@ -31,15 +34,22 @@ export function watchNodes(cluster: Cluster): Pick<RedisConnection, 'isReady' | 
     isReady(slot) {
       if (cluster.status !== 'ready') return false
       const node = nodes.get(nodeOf(slot) ?? '')
-      // A slot that nobody is known to have, or one that is gone: some other node will say who has it now.
+      // A slot without a known node: another node will redirect the call.
       return node === undefined || node.status === 'ready' || node.status === 'wait'
     },
     onReady: (listener) => listeners.push(listener),
     nodeOf,
+    // The cluster then looks for the slot's node again.
+    leave: (slot) => nodes.get(nodeOf(slot) ?? '')?.disconnect(),
   }
 }
 
-/** As nodes are named in `cluster.slots`. */
+/** Nodes as `cluster.slots` names them. */
 function keyOf({ options }: Redis): string {
   return `${options.host}:${options.port}`
+}
+
+/** An idle connection does not keep a script alive; pending calls do, by a timer of the batcher. */
+export function unref({ stream }: Redis): void {
+  stream?.unref?.()
 }

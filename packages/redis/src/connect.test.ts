@@ -57,17 +57,17 @@ describe('an address', () => {
   it.each([
     ['localhost:6379', 'redis://host:6379'],
     ['http://localhost', 'redis://host:6379'],
-    ['redis://', 'not written like'],
+    ['redis://', 'the format is wrong'],
     ['redis://a,b', 'redis+sentinel://'],
     ['redis://a:99999', 'host and a port'],
     ['redis://a:6379:1', 'host and a port'],
     ['redis://a/main', 'must be a number'],
     ['redis+sentinel://a,b', "primary's name"],
     ['redis+cluster://a/1', 'no databases'],
-    ['redis://a?db=1', 'not written like'],
+    ['redis://a?db=1', 'the format is wrong'],
     ['redis://:100%@a', 'write %25'],
     ['redis://:p@ss@a', '%40'],
-  ])('%s is refused, and the message says what to write', (url, says) => {
+  ])('%s is rejected, and the message says what to write', (url, says) => {
     expect(() => parseRedisUrl(url)).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining(says) }),
     )
@@ -86,7 +86,7 @@ describe('an address', () => {
     } catch (error) {
       message = String(error)
     }
-    expect(message).toContain('is no Redis address')
+    expect(message).toContain('is not a valid Redis address')
     expect(message).not.toContain('secret')
   })
 })

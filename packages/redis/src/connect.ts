@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import { show, TidegateError } from '@tidegate/core'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
-import { watchNodes } from './cluster-nodes.js'
+import { unref, watchNodes } from './cluster-nodes.js'
 import { ofIoredis, type RedisConnection } from './connection.js'
 import { tlsConnector } from './tls-connector.js'
 
@@ -12,13 +12,13 @@ export interface ConnectOptions {
   password?: string
   /** TLS options for `rediss://`; with them, Sentinel and Cluster use TLS too. Default: none. */
   tls?: ConnectionOptions
-  /** How long to wait for a connection, and for any answer on it, in milliseconds; at most 60,000. Default: 1000. */
+  /** How long to wait for a connection, and for any reply on it, in milliseconds; at most 60,000. Default: 1000. */
   connectTimeoutMs?: number
 }
 
 export const CONNECT_TIMEOUT_MS = 1000
 
-/** Connects to what a URL names: one server, a primary that sentinels know, or a cluster. */
+/** Connects to the server, the Sentinel primary or the cluster that a URL names. */
 export function connect(url: string, options: ConnectOptions): RedisConnection {
   const { scheme, hosts, path, username, password } = parseRedisUrl(url)
   const tls = scheme === 'rediss' ? { tls: options.tls ?? {} } : options.tls ? { tls: options.tls } : {}
@@ -28,11 +28,10 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     ...(user === undefined ? {} : { username: user }),
     ...(secret === undefined ? {} : { password: secret }),
     ...tls,
-    connectTimeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-    // A server that is stopped or cut off closes nothing: who is silent for as long is left, and looked for anew.
-    socketTimeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-    // A call whose connection was lost may have been executed: it is never sent again by itself. And what waits
-    // for a connection waits in our own queue, which lets go of what is too old.
+    // Far longer than checks wait for a connection: a starved process must not take its own delay for a lost server.
+    connectTimeout: Math.max(5000, options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS),
+    // A call whose connection was lost may have been executed: it is never sent twice. Calls that wait for a
+    // connection wait in our own queue, which drops those that are too old.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -40,17 +39,22 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   }
   let lost: Error | undefined
+  const lostListeners: (() => void)[] = []
+  function lose(error: Error): void {
+    lost = error
+    for (const listener of lostListeners) listener()
+  }
   const client = open(scheme, hosts, path, common, (error) => {
-    // Of a cluster that is reached, one node more or less is no reason.
-    if (client.status !== 'ready') lost = error
+    // A cluster that is reachable is not lost when one of its nodes is.
+    if (client.status !== 'ready') lose(error)
   })
-  // Every failed call is told to whoever made it; ioredis would print what nobody listens to.
+  // Every failed call rejects; without a listener ioredis would also print the error.
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
-    const said = error.lastNodeError ?? error
-    // All that a cluster says of a certificate that is refused.
-    if (lost === undefined || said.message !== 'Connection is closed.') lost = said
+    const reported = error.lastNodeError ?? error
+    // A cluster reports a rejected certificate only with this message, after the real reason.
+    if (lost === undefined || reported.message !== 'Connection is closed.') lose(reported)
   })
-  // Not when it is ready: of a database that is not there it has heard by then.
+  // Not on 'ready': a missing database has been reported by then.
   client.on('connect', () => {
     lost = undefined
   })
@@ -58,15 +62,23 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     ...ofIoredis(client as never),
     ...(client instanceof Cluster ? watchNodes(client) : watchServer(client)),
     close: async () => client.disconnect(),
-    whyLost: () => lost?.message,
+    lostReason: () => lost && reasonOf(lost),
+    onLost: (listener) => lostListeners.push(listener),
   }
 }
 
+/** An error of several addresses, such as those of "localhost", has its messages inside. */
+function reasonOf(error: Error): string {
+  const { message, errors } = error as AggregateError
+  return message || errors?.map((one: Error) => one.message).join('; ') || error.name
+}
+
 function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady' | 'leave'> {
-  // What ioredis calls ready nevertheless: a connection that is being left, or whose database is not the one asked for.
+  // ioredis calls a connection ready that is being left, or whose database could not be selected.
   let isUnfit = false
   client.on('connect', () => {
     isUnfit = false
+    unref(client)
   })
   client.on('error', (error: Error & { command?: { name: string } }) => {
     if (error.command?.name === 'select') isUnfit = true
@@ -96,15 +108,15 @@ function open(
   const direct: RedisOptions = common.tls ? { ...common, Connector: tlsConnector(onTlsError) } : common
   if (scheme === 'redis+cluster') {
     return new Cluster(hosts, {
-      // Its offline queue stays on: it needs it to connect. `watchNodes` keeps it empty.
+      // Its offline queue stays on: ioredis needs it to connect. `watchNodes` keeps it empty.
       redisOptions: direct,
-      // ioredis would go to the address of a host, and a certificate is for its name.
+      // ioredis would connect to the address of a host, but a certificate is issued for its name.
       ...(common.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
       clusterRetryStrategy: retryDelayMs,
-      // Again: a call whose connection was lost is never sent again by itself.
+      // A call whose connection was lost is never sent twice.
       retryDelayOnFailover: 0,
-      // One that was refused could be, but not for seconds: its caller has long been answered. 0 is never; of the other
-      // there is no never, and all the times together are shorter than a deadline.
+      // A rejected call could be repeated, but not for seconds: its caller has long been answered. 0 turns the first off;
+      // the second cannot be turned off, and all its retries together are shorter than a deadline.
       retryDelayOnClusterDown: 0,
       retryDelayOnTryAgain: 3,
       slotsRefreshTimeout: common.connectTimeout ?? CONNECT_TIMEOUT_MS,
@@ -116,7 +128,7 @@ function open(
       ...common,
       sentinels: hosts,
       name: path,
-      // `tls` alone would mean nothing here: ioredis has one option for the primary, and one for the sentinels.
+      // ioredis ignores `tls` alone here: it has one option for the primary and one for the sentinels.
       ...(common.tls ? { enableTLSForSentinelMode: true, sentinelTLS: common.tls } : {}),
       sentinelRetryStrategy: retryDelayMs,
     })
@@ -125,8 +137,8 @@ function open(
 }
 
 /**
- * The first soon: what waits to be written while a connection is replaced should still be in time. Not at once, since a
- * server that takes connections and loses them must not be asked without end.
+ * The first retry is soon, so that calls waiting for a replaced connection are still in time. Not immediate: a server
+ * that accepts and drops connections must not be hammered.
  */
 function retryDelayMs(attempt: number): number {
   return attempt === 1 ? 10 : Math.min(50 * (attempt - 1), 500)
@@ -146,13 +158,13 @@ const DEFAULT_PORT: Record<Scheme, number> = {
   'redis+cluster': 6379,
 }
 
-/** Several hosts are more than `URL` can take apart, so: scheme://[user[:password]@]host[:port],…[/path]. */
+/** `URL` cannot parse several hosts. The format is scheme://[user[:password]@]host[:port],…[/path]. */
 export function parseRedisUrl(url: string) {
   const match =
     /^(rediss?|redis\+sentinel|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^/?#@]*))?$/.exec(url)
   if (!match) {
     const hint = url.includes('@') ? ' (a password with / or @ in it needs %2F and %40)' : ''
-    throw invalid(url, `it is not written like one of them${hint}`)
+    throw invalid(url, `the format is wrong${hint}`)
   }
   const scheme = match[1] as Scheme
   const [user, ...rest] = (match[2] ?? '').split(':')
@@ -178,7 +190,7 @@ function decoded(url: string, text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw invalid(url, 'a % in it does not begin an escape; write %25 for one that stands for itself')
+    throw invalid(url, 'a % in it does not begin an escape; write %25 for a literal %')
   }
 }
 
@@ -190,11 +202,11 @@ function hostOf(url: string, text: string, defaultPort: number): Host {
 }
 
 function invalid(url: string, why: string): TidegateError {
-  // Never the password, even one with a / or @ in it: the message may be logged.
-  const shown = url.replace(/\/\/.*@/s, '//…@')
+  // Never the password, however the address is written: the message may be logged.
+  const shown = url.replace(/^([a-z+]*:)?(\/\/)?.*@/is, '$1$2…@')
   return new TidegateError(
     'OPTION_INVALID',
-    `${show(shown)} is no Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
+    `${show(shown)} is not a valid Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
     { field: 'url' },
   )
 }

@@ -1,22 +1,24 @@
 import { show, TidegateError } from '@tidegate/core'
 
-/** All that the store needs of a Redis client: the first three. Adapters for others are as short as these. */
+/** What the store needs of a Redis client; the first three are required. */
 export interface RedisConnection {
   /** Whether keys live in slots, on several nodes. */
   readonly isCluster: boolean
-  /** Sends one command to wherever `key` lives. */
+  /** Sends one command to the node of `key`. */
   send(key: string, command: string, args: string[]): Promise<unknown>
   close(): Promise<void>
-  /** Whether a command would be written now. Without it, commands are sent whenever there are some. */
+  /** Whether a command would be written now. Default: commands are sent at any time. */
   isReady?(slot: number): boolean
-  /** Calls whenever it has become ready. */
+  /** Calls the listener whenever it has become ready. */
   onReady?(listener: () => void): void
-  /** Of a cluster: the node that a slot is on, as far as it is known. */
+  /** Why there is no connection, where that is known. */
+  lostReason?(): string | undefined
+  /** Calls the listener whenever `lostReason` becomes known. */
+  onLost?(listener: () => void): void
+  /** Of a cluster: the node of a slot, as far as it is known. */
   nodeOf?(slot: number): string | undefined
-  /** Leaves the server for whichever is there now: it has become a replica. */
-  leave?(): void
-  /** Why there was no connection the last time, where it is known. */
-  whyLost?(): string | undefined
+  /** Drops the connection to a server that hangs or has become a replica, and connects again. */
+  leave?(slot: number): void
 }
 
 /** An ioredis client (`Redis` or `Cluster`), as far as it is used here. */
@@ -26,7 +28,7 @@ export interface IoredisClient {
   quit(): Promise<unknown>
 }
 
-/** A node-redis client. It must be connected by whoever made it. */
+/** A node-redis client, connected by the caller. */
 export interface NodeRedisClient {
   sendCommand(args: string[]): Promise<unknown>
 }
@@ -37,14 +39,14 @@ export interface NodeRedisCluster {
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>
 }
 
-/** A client that somebody else made, and will close. */
+/** Adapts a client that the caller made and will close. */
 export function connectionOf(client: unknown): RedisConnection {
   if (typeof client === 'object' && client !== null) {
-    // Its sendCommand() takes other arguments: every check would fail, and with `onStoreFailure: 'open'` be let through.
+    // Its sendCommand() takes other arguments: every check would fail, and `onStoreFailure: 'open'` would allow it.
     if ('getSentinelNode' in client) {
       throw new TidegateError(
         'OPTION_INVALID',
-        'RedisStore takes no Sentinel client of node-redis, which sends again what may have been carried out. Write "redis+sentinel://host1,host2/name", or hand in an ioredis client made with sentinels.',
+        'RedisStore does not accept a Sentinel client of node-redis, which repeats calls that may have been executed. Write "redis+sentinel://host1,host2/name", or pass an ioredis client made with sentinels.',
       )
     }
     if ('call' in client) return ofIoredis(client as IoredisClient)
@@ -53,7 +55,7 @@ export function connectionOf(client: unknown): RedisConnection {
   }
   throw new TidegateError(
     'OPTION_INVALID',
-    `RedisStore takes a URL such as "redis://localhost:6379", or an ioredis or node-redis client, got ${show(client)}.`,
+    `RedisStore accepts a URL such as "redis://localhost:6379", or an ioredis or node-redis client, got ${show(client)}.`,
   )
 }
 

@@ -1,4 +1,4 @@
-import { fixedWindow, type Policy, type Store, surviveFailures } from '@tidegate/core'
+import { fixedWindow, type Policy, type Store, withFallback } from '@tidegate/core'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { until } from '@tidegate/fixtures/until'
 import calculateSlot from 'cluster-key-slot'
@@ -166,7 +166,7 @@ describe('one server', () => {
 
   it('what is no request is refused with a code, and is not held against Redis', async () => {
     const policy = fixedWindow({ limit: 1000, window: WINDOW, name: 'no-request' })
-    const store = surviveFailures(new RedisStore(server.url))
+    const store = withFallback(new RedisStore(server.url))
     const request = { policy, key: 'k', cost: 1 }
     for (let i = 0; i < 10; i++) {
       for (const nothing of [undefined, null, 'k']) {

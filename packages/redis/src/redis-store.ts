@@ -1,18 +1,21 @@
 import {
+  type AsyncStore,
   assertOptions,
+  type Call,
   type Clock,
   type Decision,
+  eventLoopTime,
   type RefundRequest,
   type ResetRequest,
-  rememberRefusals,
   type Store,
+  type StoreTraits,
   show,
   type TakeRequest,
   type TakeResult,
   TidegateError,
+  withDenialCache,
 } from '@tidegate/core'
 import calculateSlot from 'cluster-key-slot'
-import { createBareStore } from './bare-store.js'
 import { createBatcher } from './batcher.js'
 import { warnIfItResends } from './client-warning.js'
 import { CONNECT_TIMEOUT_MS, type ConnectOptions, connect } from './connect.js'
@@ -24,17 +27,18 @@ import {
   type RedisConnection,
 } from './connection.js'
 import { assertPrefix, DEFAULT_PREFIX } from './keys.js'
+import { createScriptStore } from './script-store.js'
 import { keepCommands } from './store-commands.js'
 import { TIME_DOOR } from './time-door.js'
 
 export interface RedisStoreOptions extends ConnectOptions {
-  /** What every key in Redis begins with. Default: `rate_limiter`. */
+  /** The prefix of every key in Redis. Default: `rate_limiter`. */
   prefix?: string
-  /** The most limits decided in one call; 1 sends every check by itself. Default: 64. */
+  /** The most limits decided in one call; 1 sends every check separately. Default: 64. */
   maxBatch?: number
-  /** The longest that a refusal is answered from memory, in milliseconds; 0 is off. Default: 1000. */
+  /** The longest that a denial is answered from the cache, in milliseconds; 0 turns the cache off. Default: 1000. */
   rememberRefusalsMs?: number
-  /** The most refusals remembered. Default: 100,000. */
+  /** The most denials in the cache. Default: 100,000. */
   maxRemembered?: number
 }
 
@@ -42,12 +46,12 @@ const CONNECT_OPTIONS = ['username', 'password', 'tls', 'connectTimeoutMs']
 const OPTIONS = ['prefix', 'maxBatch', 'rememberRefusalsMs', 'maxRemembered', ...CONNECT_OPTIONS]
 
 /**
- * State in Redis, shared exactly by every process that uses it: each check is one atomic script. What Redis has
- * refused is refused again without asking, for a moment: see `rememberRefusals`.
+ * State in Redis, shared exactly by every process that uses it: each check is one atomic script. Denials are cached
+ * for a moment: see `withDenialCache`.
  */
-export class RedisStore implements Store {
-  /** The same, except that a remembered refusal is a plain value: see `Store`. */
-  readonly plain: Store
+export class RedisStore implements AsyncStore {
+  readonly traits: StoreTraits
+  readonly #store: Store
 
   /** `redis://`, `rediss://`, `redis+sentinel://h1,h2/name`, `redis+cluster://h1,h2`, or a client of your own. */
   constructor(
@@ -60,55 +64,53 @@ export class RedisStore implements Store {
     const slotOf = connection.isCluster ? calculateSlot : () => 0
     const clock = (options as { [TIME_DOOR]?: Clock })[TIME_DOOR]
     const timeUs = clock === undefined ? () => 0 : () => clock.nowUs()
-    const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs: connectTimeoutMs })
-    const giveBack = (request: RefundRequest) => this.plain.refund(request)
-    const bare = createBareStore({ connection, batcher, prefix, slotOf, giveBack })
-    this.plain = rememberRefusals(bare, {
+    const loop = eventLoopTime(() => performance.now())
+    const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs: connectTimeoutMs, loop })
+    const scriptStore = createScriptStore({
+      connection,
+      batcher,
+      prefix,
+      slotOf,
+      readyTimeoutMs: 2 * connectTimeoutMs,
+      giveBack: (request) => this.refund(request),
+    })
+    this.#store = withDenialCache(scriptStore, {
       capMs: rememberRefusalsMs,
       maxKeys: maxRemembered,
-      except: bare.lostRace,
+      except: scriptStore.lostRace,
       ...(clock === undefined ? {} : { now: () => clock.nowUs() / 1000 }),
     })
+    this.traits = this.#store.traits!
   }
 
-  check(request: TakeRequest): Promise<Decision> {
-    return Promise.resolve(this.plain.check(request))
+  async check(request: TakeRequest, call?: Call): Promise<Decision> {
+    return this.#store.check(request, call)
   }
 
-  /** A limit has no decision if the remembered refusal of another had already refused the take. */
-  take(requests: readonly TakeRequest[]): Promise<TakeResult> {
-    return Promise.resolve(this.plain.take(requests))
+  /** A limit has no decision if the cached denial of another limit had already denied the take. */
+  async take(requests: readonly TakeRequest[], call?: Call): Promise<TakeResult> {
+    return this.#store.take(requests, call)
   }
 
-  peek(request: TakeRequest): Promise<Decision> {
-    return Promise.resolve(this.plain.peek(request))
+  async peek(request: TakeRequest, call?: Call): Promise<Decision> {
+    return this.#store.peek(request, call)
   }
 
-  refund(request: RefundRequest): Promise<number> {
-    return Promise.resolve(this.plain.refund(request))
+  async refund(request: RefundRequest, call?: Call): Promise<number> {
+    return this.#store.refund(request, call)
   }
 
-  reset(request: ResetRequest): Promise<void> {
-    return Promise.resolve(this.plain.reset(request))
+  async reset(request: ResetRequest, call?: Call): Promise<void> {
+    return this.#store.reset(request, call)
   }
 
-  /** The node that a key is on: on a cluster, one can be down while the others are not. */
-  partOf(request: ResetRequest): string {
-    return this.plain.partOf!(request)
+  /** Resolves once Redis can decide; rejects with `STORE_FAILED` and the reason if it cannot. */
+  ready(): Promise<void> {
+    return this.traits.ready!()
   }
 
-  /** Told of every new connection: on a cluster, of that of any node. */
-  onReachable(listener: () => void): void {
-    this.plain.onReachable!(listener)
-  }
-
-  /** What has not been sent by then is not sent any more; the longest of several holds. Default: the connect time-out. */
-  expectDeadline(ms: number): void {
-    this.plain.expectDeadline!(ms)
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve(this.plain.close())
+  async close(): Promise<void> {
+    return this.#store.close()
   }
 }
 
@@ -120,7 +122,7 @@ function connectionTo(redis: unknown, options: ConnectOptions): RedisConnection 
 }
 
 const MAX_MAX_REMEMBERED = 10_000_000
-const LONGEST_CONNECT_TIMEOUT_MS = 60_000
+const MAX_CONNECT_TIMEOUT_MS = 60_000
 
 function parse(options: RedisStoreOptions) {
   assertOptions('new RedisStore()', options, OPTIONS)
@@ -136,21 +138,21 @@ function parse(options: RedisStoreOptions) {
   if (!Number.isFinite(rememberRefusalsMs) || rememberRefusalsMs < 0) {
     throw new TidegateError(
       'OPTION_INVALID',
-      `rememberRefusalsMs must be milliseconds from 0 up, got ${show(rememberRefusalsMs)}. Leave it out for 1000.`,
+      `rememberRefusalsMs must be milliseconds from 0 up, got ${show(rememberRefusalsMs)}. The default is 1000.`,
       { field: 'rememberRefusalsMs' },
     )
   }
   assertWhole('maxRemembered', maxRemembered, MAX_MAX_REMEMBERED, '100,000')
-  assertWhole('connectTimeoutMs', connectTimeoutMs, LONGEST_CONNECT_TIMEOUT_MS, '1000')
+  assertWhole('connectTimeoutMs', connectTimeoutMs, MAX_CONNECT_TIMEOUT_MS, '1000')
   for (const [field, kind, what] of [
-    ['username', 'string', 'text'],
-    ['password', 'string', 'text'],
+    ['username', 'string', 'a string'],
+    ['password', 'string', 'a string'],
     ['tls', 'object', 'an object of TLS options'],
   ] as const) {
     const value = options[field]
     if (value === undefined || (typeof value === kind && value !== null)) continue
-    // Not what it is: it may be a secret, and the message may be logged.
-    throw new TidegateError('OPTION_INVALID', `${field} must be ${what}. Leave it out for none.`, { field })
+    // Without the value: it may be a secret, and the message may be logged.
+    throw new TidegateError('OPTION_INVALID', `${field} must be ${what}. The default is none.`, { field })
   }
   return Object.freeze({ prefix, maxBatch, rememberRefusalsMs, maxRemembered, connectTimeoutMs })
 }
@@ -159,7 +161,7 @@ function assertWhole(field: string, value: number, max: number, byDefault: strin
   if (Number.isInteger(value) && value >= 1 && value <= max) return
   throw new TidegateError(
     'OPTION_INVALID',
-    `${field} must be a whole number from 1 to ${max}, got ${show(value)}. Leave it out for ${byDefault}.`,
+    `${field} must be a whole number from 1 to ${max}, got ${show(value)}. The default is ${byDefault}.`,
     { field },
   )
 }

@@ -1,13 +1,15 @@
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 
-/** Between a client and its Redis: what is asked passes at once, what is answered when the test says so. */
+/** A relay between a client and its Redis: requests pass at once, replies when the test releases them. */
 export interface SlowAnswers {
   url: string
-  /** How many times the script was called so far. */
+  /** How many calls of the script have passed. */
   calls(): number
-  /** From now on answers wait. */
+  /** Replies wait from now on. */
   hold(): void
-  /** What waits passes, and so does all that follows. */
+  /** Replies wait from the first call of the script on: a connection can still be made. */
+  holdCalls(): void
+  /** Held replies pass, and so do later ones. */
   release(): void
   stop(): Promise<void>
 }
@@ -16,12 +18,15 @@ export async function slowAnswers(redisPort: number): Promise<SlowAnswers> {
   const sockets = new Set<Socket>()
   const waiting: (() => void)[] = []
   let isHeld = false
+  let isHeldFromCall = false
   let asked = ''
+  const calls = () => asked.match(/\r\neval(sha)?\r\n/g)?.length ?? 0
   const relay = createServer((client) => {
     const redis = createConnection(redisPort, '127.0.0.1')
     for (const socket of [client, redis]) sockets.add(socket.setNoDelay().on('error', () => {}))
     client.on('data', (bytes) => {
       asked += bytes.toString('latin1')
+      if (isHeldFromCall && calls() > 0) isHeld = true
       redis.write(bytes)
     })
     redis.on('data', (bytes) => {
@@ -34,12 +39,15 @@ export async function slowAnswers(redisPort: number): Promise<SlowAnswers> {
   await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
   return {
     url: `redis://127.0.0.1:${(relay.address() as AddressInfo).port}`,
-    calls: () => asked.match(/\r\neval(sha)?\r\n/g)?.length ?? 0,
+    calls,
     hold() {
       isHeld = true
     },
+    holdCalls() {
+      isHeldFromCall = true
+    },
     release() {
-      isHeld = false
+      isHeld = isHeldFromCall = false
       for (const pass of waiting.splice(0)) pass()
     },
     stop() {

@@ -1,4 +1,4 @@
-import { type Decision, fixedWindow, MemoryStore, type Store, surviveFailures } from '@tidegate/core'
+import { type Decision, fixedWindow, MemoryStore, type Store, withFallback } from '@tidegate/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fileOf, gatewayOf, mistakesIn, routerOf } from '../../test/gateway-config.js'
@@ -214,7 +214,7 @@ describe('the limits of a route', () => {
   it('of another store that fails: closed is 503, open passes and says so', async () => {
     const lost = new Proxy(new MemoryStore(), {
       get: (store, name) => {
-        if (name === 'alwaysAnswers') return false
+        if (name === 'traits') return undefined
         const value: unknown = Reflect.get(store, name)
         if (name !== 'check' && name !== 'take')
           return typeof value === 'function' ? value.bind(store) : value
@@ -228,7 +228,7 @@ describe('the limits of a route', () => {
           ['Path=/**'],
           [`{ name: FixedWindowRateLimiter, args: { on-store-failure: ${mode} } }`],
         )
-        const router = compileRoutes(gatewayOf(file), surviveFailures(lost), ({ decision }) =>
+        const router = compileRoutes(gatewayOf(file), withFallback(lost), ({ decision }) =>
           told.push(decision.degraded),
         )
         return router.find(by('a'))!.limit!(by('a'))

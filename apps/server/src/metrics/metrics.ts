@@ -49,6 +49,9 @@ export interface Metrics {
   countBatch(size: number): void
   countDegraded(mode: NonNullable<Decision['degraded']>): void
   countStoreError(): void
+  /** A check was counted in this process because too many wait for the store. */
+  countOverload(): void
+  setStarved(isStarved: boolean): void
   countReload(result: keyof Reloads): void
   /** One that replaces another has seen as many as the others have. */
   addReloads(before: Reloads): void
@@ -76,6 +79,8 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
   const degraded = { open: 0, closed: 0, local: 0 }
   const reloads = { ok: 0, failed: 0 }
   let storeErrors = 0
+  let overloads = 0
+  let isStarved = false
   let breaker: BreakerState = 'closed'
 
   expose(registry, {
@@ -114,6 +119,19 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
     help: 'Calls that the store did not answer, or not in time.',
     type: 'counter',
     samples: () => [{ labels: {}, value: storeErrors }],
+  })
+  expose(registry, {
+    name: 'rate_limiter_overload_total',
+    help: 'Checks that were counted in this process because too many wait for a healthy store.',
+    type: 'counter',
+    samples: () => [{ labels: {}, value: overloads }],
+  })
+  expose(registry, {
+    name: 'rate_limiter_process_starved',
+    help: '1 while this process gets too little CPU or its event loop is blocked.',
+    type: 'gauge',
+    aggregator: 'max',
+    samples: () => [{ labels: {}, value: isStarved ? 1 : 0 }],
   })
   expose(registry, {
     name: 'rate_limiter_store_up',
@@ -160,6 +178,14 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
     countDegraded(mode) {
       degraded[mode]++
     },
+    countOverload() {
+      overloads++
+    },
+
+    setStarved(starved) {
+      isStarved = starved
+    },
+
     countStoreError() {
       storeErrors++
     },

@@ -44,10 +44,8 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
     version: version(),
     startedMs: Date.now(),
   }
-  let lastFailure: unknown
   const { store, instances, counter, breakerState } = composeStore(config.store, self, (event) => {
     note(event, metrics, log)
-    if (event.type === 'call-failed') lastFailure = event.error
     if (event.type !== 'breaker') return
     // Of a store in parts it is the worst, and not that of the part that has just changed.
     const state = breakerState()
@@ -85,11 +83,8 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
     throw error
   }
   app.server.on('error', (error) => log.error({ err: error }, 'A connection could not be accepted'))
-  // Nobody may ask for hours, and a wrong address or password should not wait for that.
-  void health.look().then(({ isUp }) => {
-    if (isUp || service.isStopping) return
-    log.warn({ err: lastFailure }, 'The store does not answer yet; until it does, answers are without it')
-  })
+  // One probe at the start: a wrong address or password is logged before the first request.
+  void health.look()
   return { url: urlOf(app.server.address() as AddressInfo), service, close }
 }
 
@@ -97,19 +92,32 @@ export function kindOf(store: StoreConfig): string {
   return store.kind === 'memory' ? 'memory' : store.scheme
 }
 
-/** What happens to the store is logged when it changes, and counted whenever it happens. */
+/** Logs changes, and counts every event. */
 function note(event: FailureEvent, metrics: Metrics, log: Logger): void {
   switch (event.type) {
     case 'store':
-      if (event.isUp) log.info('The store answers again')
-      else
-        log.error(
-          { err: event.error },
-          'The store does not answer; policies answer as their onStoreFailure says',
-        )
+      if (event.isUp) log.info('Store available again')
+      else log.error({ err: event.error }, 'Store unavailable; each policy answers by its onStoreFailure')
       break
     case 'call-failed':
       metrics.countStoreError()
+      break
+    case 'degraded':
+      if (event.reason === 'overload') metrics.countOverload()
+      break
+    case 'overload':
+      if (event.isOverloaded)
+        log.warn('Overloaded: too many checks wait for the store; the excess is counted in this process')
+      else log.info('No longer overloaded')
+      break
+    case 'starved':
+      metrics.setStarved(event.isStarved)
+      if (event.isStarved)
+        log.warn(
+          { lateMs: Math.round(event.lateMs) },
+          'Process starved: the event loop is blocked or the CPU quota is used up; checks take longer',
+        )
+      else log.info('Process no longer starved')
       break
   }
 }

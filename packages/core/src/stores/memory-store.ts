@@ -7,11 +7,11 @@ import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type Policy } from '../policy.js'
+import { assertCost, assertRefund, limitsOf, takeResult } from '../store/requests.js'
+import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from '../store/store.js'
+import { storeClosed } from '../store/store-error.js'
 import { KeyMap } from './key-map.js'
-import { assertCost, assertRefund, limitsOf, takeResult } from './requests.js'
 import { NOBODY, rowOf, Slots } from './slots.js'
-import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from './store.js'
-import { storeClosed } from './store-failure.js'
 
 const { ROW, EXPIRES_AT } = LAYOUT
 
@@ -27,7 +27,7 @@ export interface MemoryStoreOptions {
  * time as new keys come, and a full store lets go of the keys that matter least.
  */
 export class MemoryStore implements SyncStore {
-  readonly alwaysAnswers = true
+  readonly traits = { kind: 'in-process' } as const
   #clock: Clock
   readonly #maxKeys: number
   #slots = new Slots()

@@ -10,7 +10,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../policy.js'
-import type { Store } from '../stores/store.js'
+import type { Store } from '../store/store.js'
 import { ReferenceStore } from './reference-store.js'
 import { expectedDecision, START_MS, TABLES } from './tables.js'
 import { randomTrace, runTrace } from './trace.js'

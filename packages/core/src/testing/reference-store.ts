@@ -4,15 +4,15 @@ import type { Decision } from '../decision.js'
 import { TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type Policy } from '../policy.js'
-import { assertCost, assertRefund, limitsOf, takeResult } from '../stores/requests.js'
-import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from '../stores/store.js'
+import { assertCost, assertRefund, limitsOf, takeResult } from '../store/requests.js'
+import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from '../store/store.js'
 
 /**
  * The plainest store there can be: the pure functions and a `Map` that never forgets. Too slow and too
  * hungry to use; just right to compare another store with.
  */
 export class ReferenceStore implements SyncStore {
-  readonly alwaysAnswers = true
+  readonly traits = { kind: 'in-process' } as const
   readonly #clock: Clock
   readonly #states = new Map<string, { algorithm: string; known: KeyState | undefined }>()
   #closed = false

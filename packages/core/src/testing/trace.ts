@@ -1,7 +1,7 @@
 import type { ManualClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { type AlgorithmName, definePolicy, type Policy } from '../policy.js'
-import type { Store } from '../stores/store.js'
+import type { Store } from '../store/store.js'
 import { type Random, randomFrom } from './random.js'
 import { START_MS } from './tables.js'
 

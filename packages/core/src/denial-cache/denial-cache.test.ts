@@ -3,24 +3,23 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { ALGORITHM_NAMES, definePolicy, fixedWindow, type Policy, tokenBucket } from '../policy.js'
+import type { Call, ResetRequest, Store, TakeRequest, TakeResult } from '../store/store.js'
+import { MemoryStore } from '../stores/memory-store.js'
 import { ReferenceStore, randomTrace, runTrace, testStore } from '../testing/index.js'
-import { MemoryStore } from './memory-store.js'
-import { type RememberRefusalsOptions, rememberRefusals } from './remember-refusals.js'
-import type { ResetRequest, Store, TakeRequest, TakeResult } from './store.js'
-import { surviveFailures } from './survive-failures.js'
+import { type DenialCacheOptions, withDenialCache } from './index.js'
 
 const START_MS = 1_800_000_000_000
 const hour = fixedWindow({ limit: 10, window: '1h', name: 'hour' })
 const bucket = tokenBucket({ capacity: 10, refillRate: 10, name: 'bucket' })
 const other = fixedWindow({ limit: 100, window: '1h', name: 'other' })
 
-/** A store that remembers, on two clocks that stand still, and the list of what the store behind it was asked. */
-function setUp(options: RememberRefusalsOptions = {}) {
+/** A cached store on two manual clocks, with a list of the calls to the store behind the cache. */
+function setUp(options: DenialCacheOptions = {}) {
   const wall = new ManualClock(START_MS)
-  // A monotonic clock starts wherever it likes.
+  // A monotonic clock may start at any value.
   const monotonic = new ManualClock(123.456)
   const memory = new MemoryStore({ clock: wall })
-  const asked: string[] = []
+  const sent: string[] = []
   const counting: Store = {
     check: (request) => noted('check', [request], () => memory.check(request)),
     take: (requests) => noted('take', requests, () => memory.take(requests)),
@@ -30,14 +29,14 @@ function setUp(options: RememberRefusalsOptions = {}) {
     close: () => memory.close(),
   }
   function noted<T>(method: string, requests: readonly { key: string }[], call: () => T): T {
-    asked.push([method, ...requests.map((request) => String(request.key))].join(' '))
+    sent.push([method, ...requests.map((request) => String(request.key))].join(' '))
     return call()
   }
-  const store = rememberRefusals(counting, { now: () => monotonic.nowMs(), ...options })
+  const store = withDenialCache(counting, { now: () => monotonic.nowMs(), ...options })
   return {
     store,
     memory,
-    asked,
+    sent,
     check: (policy: Policy, key: string, cost = 1) => store.check({ policy, key, cost }) as Decision,
     take: (...requests: [Policy, string, number][]) =>
       store.take(requests.map(([policy, key, cost]) => ({ policy, key, cost }))) as TakeResult,
@@ -45,197 +44,197 @@ function setUp(options: RememberRefusalsOptions = {}) {
       wall.advance(ms)
       monotonic.advance(ms)
     },
-    /** How often the store behind it is asked by this. */
-    asks(run: () => unknown): number {
-      const before = asked.length
+    /** How many calls to the store behind the cache this makes. */
+    countCalls(run: () => unknown): number {
+      const before = sent.length
       run()
-      return asked.length - before
+      return sent.length - before
     },
   }
 }
 
-/** The same over a store elsewhere: a call is decided when it is sent, and `answer` has the answers arrive. */
-function setUpInFlight() {
+/** The same with a remote store: a call is executed when it is sent, and `answer` delivers the replies. */
+function setUpRemote() {
   const wall = new ManualClock(START_MS)
   const monotonic = new ManualClock()
   const memory = new MemoryStore({ clock: wall })
-  const onTheirWay: (() => void)[] = []
-  function sent<T>(call: () => T): Promise<T> {
+  const inFlight: (() => void)[] = []
+  function execute<T>(call: () => T): Promise<T> {
     const value = call()
-    return new Promise((resolve) => onTheirWay.push(() => resolve(value)))
+    return new Promise((resolve) => inFlight.push(() => resolve(value)))
   }
   const slow: Store = {
-    check: (request) => sent(() => memory.check(request)),
-    take: (requests) => sent(() => memory.take(requests)),
-    peek: (request) => sent(() => memory.peek(request)),
-    refund: (request) => sent(() => memory.refund(request)),
-    reset: (request) => sent(() => memory.reset(request)),
+    check: (request) => execute(() => memory.check(request)),
+    take: (requests) => execute(() => memory.take(requests)),
+    peek: (request) => execute(() => memory.peek(request)),
+    refund: (request) => execute(() => memory.refund(request)),
+    reset: (request) => execute(() => memory.reset(request)),
     close: async () => memory.close(),
   }
   return {
-    store: rememberRefusals(slow, { now: () => monotonic.nowMs() }),
+    store: withDenialCache(slow, { now: () => monotonic.nowMs() }),
     memory,
-    onTheirWay,
+    inFlight,
     pass(ms: number) {
       wall.advance(ms)
       monotonic.advance(ms)
     },
-    /** Lets the answers arrive that are on their way now. */
+    /** Delivers the replies of all calls that are in flight now. */
     async answer() {
-      for (const arrive of onTheirWay.splice(0)) arrive()
+      for (const arrive of inFlight.splice(0)) arrive()
       await new Promise((resolve) => setImmediate(resolve))
     },
   }
 }
 
-describe('a remembered refusal', () => {
-  it('refuses the same cost without asking, until retryAfterMs has passed since it was sent', () => {
-    const { check, pass, asks } = setUp()
+describe('a cached denial', () => {
+  it('denies the same cost without a call, until retryAfterMs has passed since the call was sent', () => {
+    const { check, pass, countCalls } = setUp()
     check(bucket, 'k', 10)
     expect(check(bucket, 'k', 5).retryAfterMs).toBe(500)
     pass(499.999)
-    expect(asks(() => expect(check(bucket, 'k', 5).allowed).toBe(false))).toBe(0)
+    expect(countCalls(() => expect(check(bucket, 'k', 5).allowed).toBe(false))).toBe(0)
     pass(0.001)
-    expect(asks(() => expect(check(bucket, 'k', 5).allowed).toBe(true))).toBe(1)
+    expect(countCalls(() => expect(check(bucket, 'k', 5).allowed).toBe(true))).toBe(1)
   })
 
-  it('is asked about again after capMs, however long the wait is', () => {
-    const { check, pass, asks } = setUp()
+  it('expires after capMs, however long its wait is', () => {
+    const { check, pass, countCalls } = setUp()
     check(hour, 'k', 10)
-    expect(asks(() => check(hour, 'k'))).toBe(1)
+    expect(countCalls(() => check(hour, 'k'))).toBe(1)
     for (let i = 0; i < 1000; i++) {
-      expect(asks(() => expect(check(hour, 'k').allowed).toBe(false))).toBe(0)
+      expect(countCalls(() => expect(check(hour, 'k').allowed).toBe(false))).toBe(0)
       pass(0.999)
     }
     pass(1)
-    expect(asks(() => expect(check(hour, 'k').allowed).toBe(false))).toBe(1)
-    expect(asks(() => check(hour, 'k'))).toBe(0)
+    expect(countCalls(() => expect(check(hour, 'k').allowed).toBe(false))).toBe(1)
+    expect(countCalls(() => check(hour, 'k'))).toBe(0)
   })
 
-  it.each([50, 20_000])('is remembered for a capMs of %d', (capMs) => {
-    const { check, pass, asks } = setUp({ capMs })
+  it.each([50, 20_000])('is cached for a capMs of %d', (capMs) => {
+    const { check, pass, countCalls } = setUp({ capMs })
     check(hour, 'k', 10)
     check(hour, 'k')
     pass(capMs - 0.001)
-    expect(asks(() => check(hour, 'k'))).toBe(0)
+    expect(countCalls(() => check(hour, 'k'))).toBe(0)
     pass(0.001)
-    expect(asks(() => check(hour, 'k'))).toBe(1)
+    expect(countCalls(() => check(hour, 'k'))).toBe(1)
   })
 
-  it('is not remembered with a capMs of 0', () => {
-    const { check, asks } = setUp({ capMs: 0 })
+  it('is not cached with a capMs of 0', () => {
+    const { check, countCalls } = setUp({ capMs: 0 })
     check(hour, 'k', 10)
-    for (let i = 0; i < 3; i++) expect(asks(() => check(hour, 'k'))).toBe(1)
+    for (let i = 0; i < 3; i++) expect(countCalls(() => check(hour, 'k'))).toBe(1)
   })
 
-  it('has waits that shrink and a time that grows by what has passed', () => {
+  it('has waits reduced and a time increased by the time that has passed', () => {
     const { check, pass } = setUp()
     check(bucket, 'k', 10)
-    const refused = check(bucket, 'k', 5)
+    const denied = check(bucket, 'k', 5)
     pass(123.456)
     expect(check(bucket, 'k', 5)).toStrictEqual({
-      ...refused,
+      ...denied,
       retryAfterMs: 376.544,
       resetAfterMs: 876.544,
       timeMs: START_MS + 123.456,
     })
   })
 
-  it('refuses dearer checks, with the cost that they asked for', () => {
-    const { check, asks } = setUp()
+  it('denies checks of a higher cost, and reports their own cost', () => {
+    const { check, countCalls } = setUp()
     check(hour, 'k', 8)
     check(hour, 'k', 5)
-    expect(asks(() => expect(check(hour, 'k', 7)).toMatchObject({ allowed: false, cost: 7 }))).toBe(0)
+    expect(countCalls(() => expect(check(hour, 'k', 7)).toMatchObject({ allowed: false, cost: 7 }))).toBe(0)
   })
 
-  it('says nothing of cheaper checks: they ask', () => {
-    const { check, asks } = setUp()
+  it('does not apply to checks of a lower cost: they call the store', () => {
+    const { check, countCalls } = setUp()
     check(hour, 'k', 8)
     check(hour, 'k', 5)
-    expect(asks(() => expect(check(hour, 'k', 2).allowed).toBe(true))).toBe(1)
-    // What they take makes the refusal no less true.
-    expect(asks(() => expect(check(hour, 'k', 5).allowed).toBe(false))).toBe(0)
+    expect(countCalls(() => expect(check(hour, 'k', 2).allowed).toBe(true))).toBe(1)
+    // The units they take do not invalidate the denial.
+    expect(countCalls(() => expect(check(hour, 'k', 5).allowed).toBe(false))).toBe(0)
   })
 
-  it('gives way to the refusal of a cheaper one', () => {
-    const { check, asks } = setUp()
+  it('is replaced by the denial of a lower cost', () => {
+    const { check, countCalls } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k', 5)
-    expect(asks(() => check(hour, 'k', 2))).toBe(1)
-    expect(asks(() => [2, 3, 5].map((cost) => check(hour, 'k', cost)))).toBe(0)
+    expect(countCalls(() => check(hour, 'k', 2))).toBe(1)
+    expect(countCalls(() => [2, 3, 5].map((cost) => check(hour, 'k', cost)))).toBe(0)
   })
 
-  it('says nothing to a peek: it asks', () => {
-    const { store, check, asks } = setUp()
+  it('does not apply to a peek, which calls the store', () => {
+    const { store, check, countCalls } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k')
-    expect(asks(() => store.peek({ policy: hour, key: 'k', cost: 1 }))).toBe(1)
+    expect(countCalls(() => store.peek({ policy: hour, key: 'k', cost: 1 }))).toBe(1)
   })
 
-  it('is not learned from a peek', () => {
-    const { store, check, asks } = setUp()
+  it('is not created by a peek', () => {
+    const { store, check, countCalls } = setUp()
     check(hour, 'k', 10)
     store.peek({ policy: hour, key: 'k', cost: 1 })
-    expect(asks(() => check(hour, 'k'))).toBe(1)
+    expect(countCalls(() => check(hour, 'k'))).toBe(1)
   })
 
-  it('is of one policy and one key', () => {
-    const { check, asks } = setUp()
+  it('applies to one policy and one key', () => {
+    const { check, countCalls } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k')
-    expect(asks(() => expect(check(hour, 'l').allowed).toBe(true))).toBe(1)
-    expect(asks(() => expect(check(other, 'k').allowed).toBe(true))).toBe(1)
+    expect(countCalls(() => expect(check(hour, 'l').allowed).toBe(true))).toBe(1)
+    expect(countCalls(() => expect(check(other, 'k').allowed).toBe(true))).toBe(1)
   })
 
-  it('is shared by policies with one name and the same numbers, however they were written', () => {
-    const { check, asks } = setUp()
+  it('is shared by policies with one name and equal numbers in different notations', () => {
+    const { check, countCalls } = setUp()
     check(bucket, 'k', 10)
     check(bucket, 'k', 5)
     const alike = tokenBucket({ capacity: 10, refillRate: '600/1m', name: 'bucket' })
-    expect(asks(() => expect(check(alike, 'k', 5).allowed).toBe(false))).toBe(0)
+    expect(countCalls(() => expect(check(alike, 'k', 5).allowed).toBe(false))).toBe(0)
   })
 
   it('is not shared by policies with one name and different numbers', () => {
-    const { check, asks } = setUp()
+    const { check, countCalls } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k')
     const raised = fixedWindow({ limit: 12, window: '1h', name: 'hour' })
-    expect(asks(() => expect(check(raised, 'k').allowed).toBe(true))).toBe(1)
+    expect(countCalls(() => expect(check(raised, 'k').allowed).toBe(true))).toBe(1)
   })
 
-  it('is forgotten when a policy of that name with other numbers has written', () => {
-    const { check, asks } = setUp()
+  it('is dropped when a policy of that name with other numbers has written', () => {
+    const { check, countCalls } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k')
     check(tokenBucket({ capacity: 10, refillRate: 1, name: 'hour' }), 'k')
-    // The bucket's state is none to the window.
-    expect(asks(() => expect(check(hour, 'k').allowed).toBe(true))).toBe(1)
+    // The window ignores the state that the bucket wrote.
+    expect(countCalls(() => expect(check(hour, 'k').allowed).toBe(true))).toBe(1)
   })
 
-  it.each(['open', 'closed', 'local'] as const)('is never a degraded answer (%s)', (degraded) => {
+  it.each(['open', 'closed', 'local'] as const)('is never a degraded decision (%s)', (degraded) => {
     const clock = new ManualClock()
     const memory = new MemoryStore({ clock })
-    let asked = 0
+    let sent = 0
     const failing: Store = Object.assign(Object.create(memory), {
       check(request: TakeRequest): Decision {
-        asked++
+        sent++
         return { ...memory.check(request), degraded }
       },
       take(requests: readonly TakeRequest[]): TakeResult {
-        asked++
+        sent++
         const result = memory.take(requests)
         return { ...result, decisions: result.decisions.map((decision) => ({ ...decision, degraded })) }
       },
     })
-    const store = rememberRefusals(failing, { now: () => clock.nowMs() })
+    const store = withDenialCache(failing, { now: () => clock.nowMs() })
     for (let i = 0; i < 3; i++) store.check({ policy: hour, key: 'k', cost: 6 })
-    expect(asked).toBe(3)
+    expect(sent).toBe(3)
     for (let i = 0; i < 3; i++) store.take([{ policy: hour, key: 'k', cost: 6 }])
-    expect(asked).toBe(6)
+    expect(sent).toBe(6)
   })
 
-  it('is not remembered if the store failed', async () => {
-    const { store, memory } = setUpInFlight()
+  it('is not created when the store fails', async () => {
+    const { store, memory } = setUpRemote()
     memory.close()
     for (let i = 0; i < 2; i++) {
       await expect(async () => store.check({ policy: hour, key: 'k', cost: 1 })).rejects.toThrow(
@@ -245,8 +244,8 @@ describe('a remembered refusal', () => {
   })
 })
 
-describe('a reset or a refund through this store', () => {
-  it('forgets the refusal at once', () => {
+describe('a reset or a refund through the cached store', () => {
+  it('drops the denial at once', () => {
     const { store, check } = setUp()
     const { timeMs } = check(hour, 'k', 10)
     expect(check(hour, 'k').allowed).toBe(false)
@@ -257,7 +256,7 @@ describe('a reset or a refund through this store', () => {
     expect(check(hour, 'k').allowed).toBe(true)
   })
 
-  it('forgets it by whatever numbers the policy has', () => {
+  it('drops it also for a policy with other numbers', () => {
     const { store, check } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k')
@@ -265,14 +264,14 @@ describe('a reset or a refund through this store', () => {
     expect(check(hour, 'k').allowed).toBe(true)
   })
 
-  it('forgets nothing else', () => {
-    const { store, check, asks } = setUp()
+  it('drops no other denial', () => {
+    const { store, check, countCalls } = setUp()
     for (const key of ['k', 'l']) {
       check(hour, key, 10)
       check(hour, key)
     }
     store.reset({ policy: hour, key: 'l' })
-    expect(asks(() => check(hour, 'k'))).toBe(0)
+    expect(countCalls(() => check(hour, 'k'))).toBe(0)
   })
 
   const give = {
@@ -280,25 +279,25 @@ describe('a reset or a refund through this store', () => {
     refund: (store: Store) => store.refund({ policy: hour, key: 'k', timeMs: START_MS, cost: 10 }),
   }
 
-  it.each(['reset', 'refund'] as const)('forgets a refusal that is on its way (%s)', async (method) => {
-    const { store, memory, onTheirWay, answer } = setUpInFlight()
+  it.each(['reset', 'refund'] as const)('drops a denial that is in flight (%s)', async (method) => {
+    const { store, memory, inFlight, answer } = setUpRemote()
     memory.check({ policy: hour, key: 'k', cost: 10 })
-    const refused = store.check({ policy: hour, key: 'k', cost: 1 })
+    const denied = store.check({ policy: hour, key: 'k', cost: 1 })
     const taken = store.take([{ policy: hour, key: 'k', cost: 1 }])
-    const late = onTheirWay.splice(0)
+    const late = inFlight.splice(0)
     const given = give[method](store)
     await answer()
     await given
-    onTheirWay.push(...late)
+    inFlight.push(...late)
     await answer()
-    expect([(await refused).allowed, (await taken).allowed]).toStrictEqual([false, false])
+    expect([(await denied).allowed, (await taken).allowed]).toStrictEqual([false, false])
     const next = store.check({ policy: hour, key: 'k', cost: 1 })
     await answer()
     expect((await next).allowed).toBe(true)
   })
 
   it.each(['reset', 'refund'] as const)(
-    'forgets one that was sent while it was on its way (%s)',
+    'drops a denial that was sent while it was in flight (%s)',
     async (method) => {
       const memory = new MemoryStore({ clock: new ManualClock(START_MS) })
       memory.check({ policy: hour, key: 'k', cost: 10 })
@@ -306,8 +305,8 @@ describe('a reset or a refund through this store', () => {
       const arrived = new Promise<void>((resolve) => {
         arrive = resolve
       })
-      // Calls that do not keep their order: what is given comes to something later than what is asked.
-      const store = rememberRefusals({
+      // Calls without order: the reset or refund takes effect after a check that was sent later.
+      const store = withDenialCache({
         ...give,
         check: async (request) => memory.check(request),
         take: async (requests) => memory.take(requests),
@@ -324,31 +323,31 @@ describe('a reset or a refund through this store', () => {
     },
   )
 
-  it('is not forgotten itself, however many follow while a refusal is on its way', async () => {
-    const { store, memory, onTheirWay, answer } = setUpInFlight()
+  it('still drops a denial in flight after thousands of other resets', async () => {
+    const { store, memory, inFlight, answer } = setUpRemote()
     memory.check({ policy: hour, key: 'k', cost: 10 })
-    const refused = store.check({ policy: hour, key: 'k', cost: 1 })
-    const late = onTheirWay.splice(0)
+    const denied = store.check({ policy: hour, key: 'k', cost: 1 })
+    const late = inFlight.splice(0)
     for (let i = 0; i < 5000; i++) store.reset({ policy: hour, key: i === 0 ? 'k' : `other${i}` })
     await answer()
-    onTheirWay.push(...late)
+    inFlight.push(...late)
     await answer()
-    expect((await refused).allowed).toBe(false)
+    expect((await denied).allowed).toBe(false)
     store.check({ policy: hour, key: 'k', cost: 1 })
-    expect(onTheirWay.length).toBe(1)
+    expect(inFlight.length).toBe(1)
   })
 })
 
-describe('a take', () => {
-  it('is refused by one remembered refusal: nobody is asked, nothing is charged', () => {
-    const { check, take, memory, asked } = setUp()
+describe('a take with a denial cache', () => {
+  it('is denied by one cached denial: the store is not called, nothing is charged', () => {
+    const { check, take, memory, sent } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k')
-    asked.length = 0
+    sent.length = 0
     const result = take([other, 'all', 3], [hour, 'k', 2])
     expect([result.allowed, result.retryAfterMs, result.delayMs]).toStrictEqual([false, 3_600_000, 0])
-    expect(asked).toStrictEqual([])
-    // The limit that was not asked has no decision.
+    expect(sent).toStrictEqual([])
+    // A limit without a cached denial has no decision.
     expect(result.decisions).toMatchObject([
       undefined,
       { policy: 'hour', allowed: false, cost: 2, remaining: 0 },
@@ -356,15 +355,15 @@ describe('a take', () => {
     expect(memory.peek({ policy: other, key: 'all', cost: 1 }).remaining).toBe(100)
   })
 
-  it('asks nothing if all its limits are remembered, and waits for the slowest', () => {
-    const { check, take, pass, asks } = setUp()
+  it('makes no call if all its limits have a cached denial, and reports the longest wait', () => {
+    const { check, take, pass, countCalls } = setUp()
     check(hour, 'k', 10)
     check(bucket, 'k', 10)
     check(hour, 'k')
     check(bucket, 'k', 8)
     pass(300)
     expect(
-      asks(() =>
+      countCalls(() =>
         expect(take([bucket, 'k', 8], [hour, 'k', 1])).toMatchObject({
           allowed: false,
           retryAfterMs: 3_600_000 - 300,
@@ -375,15 +374,15 @@ describe('a take', () => {
     ).toBe(0)
   })
 
-  it('knows nothing of a limit whose refusal has run out', () => {
-    const { check, take, pass, asks } = setUp()
+  it('has no decision for a limit whose denial has expired', () => {
+    const { check, take, pass, countCalls } = setUp()
     check(bucket, 'k', 10)
     check(bucket, 'k', 3)
     pass(300)
     check(hour, 'k', 10)
     check(hour, 'k')
     expect(
-      asks(() => {
+      countCalls(() => {
         const { decisions, retryAfterMs } = take([bucket, 'k', 3], [hour, 'k', 1])
         expect(decisions).toMatchObject([undefined, { policy: 'hour' }])
         expect(retryAfterMs).toBe(3_600_000 - 300)
@@ -391,7 +390,7 @@ describe('a take', () => {
     ).toBe(0)
   })
 
-  it('with several requests of a limit has a decision for each or for none', () => {
+  it('with several requests of one limit has a decision for each of them or for none', () => {
     const { check, take } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k')
@@ -399,56 +398,56 @@ describe('a take', () => {
     expect(decisions).toMatchObject([{ cost: 1 }, undefined, { cost: 2 }, undefined])
   })
 
-  it('teaches nothing of a limit that a store behind it has not asked', () => {
-    const { store, check, asks } = setUp()
-    const outer = rememberRefusals(store, { now: () => 0 })
+  it('caches nothing for a limit that has no decision', () => {
+    const { store, check, countCalls } = setUp()
+    const outer = withDenialCache(store, { now: () => 0 })
     check(hour, 'k', 10)
     check(hour, 'k')
     const requests = [hour, other].map((policy) => ({ policy, key: 'k', cost: 1 }))
     expect(outer.take(requests)).toMatchObject({ allowed: false, decisions: [{ policy: 'hour' }, undefined] })
-    expect(asks(() => expect(outer.check(requests[1]!)).toMatchObject({ allowed: true }))).toBe(1)
+    expect(countCalls(() => expect(outer.check(requests[1]!)).toMatchObject({ allowed: true }))).toBe(1)
   })
 
-  it('teaches nothing if it is among the exceptions', () => {
-    const { check, take, asks } = setUp({ except: ({ decisions }) => decisions.length === 2 })
+  it('caches nothing if `except` returns true', () => {
+    const { check, take, countCalls } = setUp({ except: ({ decisions }) => decisions.length === 2 })
     check(hour, 'k', 10)
-    for (let i = 0; i < 2; i++) expect(asks(() => take([hour, 'k', 1], [other, 'k', 1]))).toBe(1)
-    expect(asks(() => take([hour, 'k', 1]))).toBe(1)
-    expect(asks(() => take([hour, 'k', 1], [other, 'k', 1]))).toBe(0)
+    for (let i = 0; i < 2; i++) expect(countCalls(() => take([hour, 'k', 1], [other, 'k', 1]))).toBe(1)
+    expect(countCalls(() => take([hour, 'k', 1]))).toBe(1)
+    expect(countCalls(() => take([hour, 'k', 1], [other, 'k', 1]))).toBe(0)
   })
 
-  it('teaches the refusals of its limits, and nothing of those that allowed', () => {
-    const { memory, check, take, asks } = setUp()
+  it('caches the denials of its limits, and nothing for the limits that allowed it', () => {
+    const { memory, check, take, countCalls } = setUp()
     memory.check({ policy: hour, key: 'k', cost: 10 })
     expect(take([other, 'all', 3], [hour, 'k', 2]).allowed).toBe(false)
-    expect(asks(() => expect(check(hour, 'k', 2).allowed).toBe(false))).toBe(0)
-    expect(asks(() => expect(check(hour, 'k', 1).allowed).toBe(false))).toBe(1)
-    expect(asks(() => expect(check(other, 'all').allowed).toBe(true))).toBe(1)
+    expect(countCalls(() => expect(check(hour, 'k', 2).allowed).toBe(false))).toBe(0)
+    expect(countCalls(() => expect(check(hour, 'k', 1).allowed).toBe(false))).toBe(1)
+    expect(countCalls(() => expect(check(other, 'all').allowed).toBe(true))).toBe(1)
   })
 
-  it('teaches and obeys the sum of the costs of one limit', () => {
-    const { check, take, asks } = setUp()
+  it('caches and applies the sum of the costs of one limit', () => {
+    const { check, take, countCalls } = setUp()
     check(hour, 'k', 6)
     expect(take([hour, 'k', 2], [hour, 'k', 3]).allowed).toBe(false)
     expect(
-      asks(() =>
+      countCalls(() =>
         expect(take([hour, 'k', 3], [hour, 'k', 2])).toMatchObject({
           allowed: false,
           decisions: [{ cost: 3 }, { cost: 2 }],
         }),
       ),
     ).toBe(0)
-    expect(asks(() => expect(check(hour, 'k', 4).allowed).toBe(true))).toBe(1)
+    expect(countCalls(() => expect(check(hour, 'k', 4).allowed).toBe(true))).toBe(1)
   })
 })
 
-describe('a refusal that has run out', () => {
+describe('an expired denial', () => {
   const request = { policy: hour, key: 'k', cost: 2 }
   const both = [request, { policy: other, key: 'all', cost: 1 }]
 
-  /** One that ran out a moment ago, of a store elsewhere. */
-  async function setUpRunOut() {
-    const all = setUpInFlight()
+  /** A denial that has just expired, of a remote store. */
+  async function setUpExpired() {
+    const all = setUpRemote()
     all.memory.check({ policy: hour, key: 'k', cost: 10 })
     all.store.check(request)
     await all.answer()
@@ -456,43 +455,43 @@ describe('a refusal that has run out', () => {
     return all
   }
 
-  it('is asked about by one check: the others wait, and are refused by what it hears', async () => {
-    const { store, onTheirWay, pass, answer } = await setUpRunOut()
+  it('is refreshed by one check: the others wait, and its result denies them', async () => {
+    const { store, inFlight, pass, answer } = await setUpExpired()
     const checks = Array.from({ length: 100 }, (_, i) => store.check({ ...request, cost: 2 + (i % 9) }))
     const takes = Array.from({ length: 100 }, () => store.take(both))
-    expect(onTheirWay.length).toBe(1)
+    expect(inFlight.length).toBe(1)
     pass(1)
     await answer()
-    expect(onTheirWay.length).toBe(0)
+    expect(inFlight.length).toBe(0)
     for (const check of checks) expect((await check).allowed).toBe(false)
     for (const take of takes) expect((await take).decisions).toMatchObject([{ policy: 'hour' }, undefined])
-    // And the waits of those that waited are counted from when they were told.
+    // The waits of the others count from the time of their own decision.
     expect((await checks[1]!).retryAfterMs).toBe(3_600_000 - 1001)
   })
 
-  it('is asked about by one take: the others wait, and are refused by what it hears', async () => {
-    const { store, onTheirWay, answer } = await setUpRunOut()
+  it('is refreshed by one take: the others wait, and its result denies them', async () => {
+    const { store, inFlight, answer } = await setUpExpired()
     const all = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? store.take(both) : store.check(request)))
-    expect(onTheirWay.length).toBe(1)
+    expect(inFlight.length).toBe(1)
     await answer()
     for (const one of all) expect((await one).allowed).toBe(false)
-    expect(onTheirWay.length).toBe(0)
+    expect(inFlight.length).toBe(0)
   })
 
-  it('lets all that waited ask together if the first was allowed', async () => {
-    const { store, memory, onTheirWay, answer } = await setUpRunOut()
+  it('lets all waiting checks call the store together if the first was allowed', async () => {
+    const { store, memory, inFlight, answer } = await setUpExpired()
     memory.reset(request)
     const checks = Array.from({ length: 7 }, () => store.check(request))
     const take = store.take(both)
     await answer()
-    expect(onTheirWay.length).toBe(7)
+    expect(inFlight.length).toBe(7)
     await answer()
     const allowed = await Promise.all([...checks, take].map(async (one) => (await one).allowed))
     expect(allowed).toStrictEqual([true, true, true, true, true, false, false, false])
   })
 
-  it('holds up no cheaper check, no peek, and nobody with another key or other numbers', async () => {
-    const { store, onTheirWay } = await setUpRunOut()
+  it('does not delay a peek, a lower cost, another key or other numbers', async () => {
+    const { store, inFlight } = await setUpExpired()
     store.check({ ...request, cost: 5 })
     for (const free of [
       { cost: 4 },
@@ -500,50 +499,50 @@ describe('a refusal that has run out', () => {
       { policy: other },
       { policy: fixedWindow({ limit: 20, window: '1h', name: 'hour' }) },
     ]) {
-      const before = onTheirWay.length
+      const before = inFlight.length
       store.check({ ...request, cost: 5, ...free })
-      expect(onTheirWay.length).toBe(before + 1)
+      expect(inFlight.length).toBe(before + 1)
     }
     store.peek(request)
-    expect(onTheirWay.length).toBe(6)
+    expect(inFlight.length).toBe(6)
   })
 
-  it('holds up nobody who comes after a reset', async () => {
-    const { store, onTheirWay } = await setUpRunOut()
+  it('does not delay a check after a reset', async () => {
+    const { store, inFlight } = await setUpExpired()
     store.check(request)
     store.reset(request)
     store.check(request)
-    expect(onTheirWay.length).toBe(3)
+    expect(inFlight.length).toBe(3)
   })
 
-  it('fails all that waited if the store fails, and is asked about by the next', async () => {
+  it('lets each waiting check call the store itself if the first call fails', async () => {
     const clock = new ManualClock(START_MS)
     const memory = new MemoryStore({ clock })
-    let [asked, isDown] = [0, false]
+    let [sent, isDown] = [0, false]
     const failing: Store = Object.assign(Object.create(memory), {
       async check(one: TakeRequest): Promise<Decision> {
-        asked++
+        sent++
         if (isDown) throw new Error('down')
         return memory.check(one)
       },
     })
-    const store = rememberRefusals(failing, { now: () => clock.nowMs() })
+    const store = withDenialCache(failing, { now: () => clock.nowMs() })
     memory.check({ ...request, cost: 10 })
     await store.check(request)
     clock.advance(1000)
     isDown = true
     const results = await Promise.allSettled([1, 2, 3].map(() => store.check(request)))
     expect(results.map(({ status }) => status)).toStrictEqual(['rejected', 'rejected', 'rejected'])
-    expect(asked).toBe(2)
+    expect(sent).toBe(4)
     isDown = false
     expect((await store.check(request)).allowed).toBe(false)
-    expect(asked).toBe(3)
+    expect(sent).toBe(5)
   })
 
-  it('holds up nobody twice: what is over again when it is heard lets all that waited ask together', async () => {
-    const { store, memory, onTheirWay, pass, answer } = setUpInFlight()
+  it('delays no check twice: if the new denial has expired on arrival, all call the store together', async () => {
+    const { store, memory, inFlight, pass, answer } = setUpRemote()
     const one = { policy: bucket, key: 'k', cost: 1 }
-    // Others take every unit as it comes, and an answer is longer on its way than the wait for the next.
+    // Other clients take every new unit, and a round trip takes longer than the wait for the next unit.
     const round = async () => {
       pass(100)
       memory.check(one)
@@ -553,29 +552,29 @@ describe('a refusal that has run out', () => {
     store.check(one)
     await round()
     const all = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? store.check(one) : store.take([one])))
-    expect(onTheirWay.length).toBe(1)
+    expect(inFlight.length).toBe(1)
     await round()
-    expect(onTheirWay.length).toBe(99)
+    expect(inFlight.length).toBe(99)
     await round()
     for (const answered of all) expect((await answered).allowed).toBe(false)
   })
 
-  it('is asked about once a second by a flood, however many are in flight', async () => {
-    const { store, onTheirWay, pass, answer } = await setUpRunOut()
-    let asked = 0
+  it('costs the store one check a second under a flood', async () => {
+    const { store, inFlight, pass, answer } = await setUpExpired()
+    let sent = 0
     for (let ms = 0; ms < 5000; ms += 10) {
       for (let i = 0; i < 50; i++) store.check(request)
-      asked += onTheirWay.length
+      sent += inFlight.length
       await answer()
       pass(10)
     }
-    expect(asked).toBe(5)
+    expect(sent).toBe(5)
   })
 })
 
-describe('a call on its way', () => {
-  it('counts from the moment it was sent', async () => {
-    const { store, memory, onTheirWay, pass, answer } = setUpInFlight()
+describe('a call in flight', () => {
+  it('starts its wait when it was sent', async () => {
+    const { store, memory, inFlight, pass, answer } = setUpRemote()
     memory.check({ policy: bucket, key: 'k', cost: 10 })
     const request = { policy: bucket, key: 'k', cost: 5 }
     store.check(request)
@@ -584,80 +583,82 @@ describe('a call on its way', () => {
     expect(store.check(request)).toMatchObject({ allowed: false, retryAfterMs: 300, timeMs: START_MS + 200 })
     pass(300)
     store.check(request)
-    expect(onTheirWay.length).toBe(1)
+    expect(inFlight.length).toBe(1)
   })
 
-  it('does not replace the refusal of a cheaper cost, or a longer one', async () => {
-    const { store, memory, onTheirWay, pass, answer } = setUpInFlight()
+  it('does not replace the denial of a lower cost, or a longer denial', async () => {
+    const { store, memory, inFlight, pass, answer } = setUpRemote()
     memory.check({ policy: hour, key: 'k', cost: 10 })
     const check = (cost: number) => store.check({ policy: hour, key: 'k', cost })
     for (const cost of [2, 5, 2]) check(cost)
-    const [first, dearer, same] = onTheirWay.splice(0)
+    const [first, higher, same] = inFlight.splice(0)
     pass(1)
     check(2)
     await answer()
-    for (const arrive of [first!, dearer!, same!]) arrive()
+    for (const arrive of [first!, higher!, same!]) arrive()
     await answer()
     pass(999)
     for (const cost of [2, 5]) check(cost)
-    expect(onTheirWay.length).toBe(0)
+    expect(inFlight.length).toBe(0)
     pass(1)
     check(5)
-    expect(onTheirWay.length).toBe(1)
+    expect(inFlight.length).toBe(1)
   })
 
-  it('is not remembered after close', async () => {
-    const { store, memory, answer } = setUpInFlight()
+  it('is not cached after close', async () => {
+    const { store, memory, answer } = setUpRemote()
     memory.check({ policy: hour, key: 'k', cost: 10 })
-    const refused = store.check({ policy: hour, key: 'k', cost: 1 })
+    const denied = store.check({ policy: hour, key: 'k', cost: 1 })
     const closed = store.close()
     await answer()
     await closed
-    expect((await refused).allowed).toBe(false)
+    expect((await denied).allowed).toBe(false)
     await expect(async () => store.check({ policy: hour, key: 'k', cost: 1 })).rejects.toThrow(
       expect.objectContaining({ code: 'STORE_FAILED' }),
     )
   })
 })
 
-describe('what it remembers', () => {
-  it('is never more than maxKeys: the oldest goes first', () => {
-    const { check, asks } = setUp({ maxKeys: 3 })
+describe('the contents of the cache', () => {
+  it('are at most maxKeys denials: the oldest is removed first', () => {
+    const { check, countCalls } = setUp({ maxKeys: 3 })
     const keys = ['a', 'b', 'c', 'd']
     for (const key of keys) {
       check(hour, key, 10)
       check(hour, key)
     }
-    expect(keys.slice(1).map((key) => asks(() => check(hour, key)))).toStrictEqual([0, 0, 0])
-    expect(asks(() => check(hour, 'a'))).toBe(1)
-    expect(keys.map((key) => asks(() => check(hour, key)))).toStrictEqual([0, 1, 1, 1])
+    expect(keys.slice(1).map((key) => countCalls(() => check(hour, key)))).toStrictEqual([0, 0, 0])
+    expect(countCalls(() => check(hour, 'a'))).toBe(1)
+    expect(keys.map((key) => countCalls(() => check(hour, key)))).toStrictEqual([0, 1, 1, 1])
   })
 
-  it('is kept while there is room, and what is over makes room', () => {
-    const { check, pass, asks } = setUp({ maxKeys: 100 })
+  it('are kept while there is room, and the oldest make room', () => {
+    const { check, pass, countCalls } = setUp({ maxKeys: 100 })
     for (let round = 0; round < 20; round++) {
       const keys = Array.from({ length: 100 }, (_, i) => `r${round}k${i}`)
       for (const key of keys) {
         check(hour, key, 10)
         check(hour, key)
       }
-      expect(asks(() => keys.map((key) => check(hour, key)))).toBe(0)
+      expect(countCalls(() => keys.map((key) => check(hour, key)))).toBe(0)
       pass(1000)
     }
   })
 
-  it('is as new as its last refusal', () => {
-    const { check, asks } = setUp({ maxKeys: 3 })
+  it('are ordered by their last denial', () => {
+    const { check, countCalls } = setUp({ maxKeys: 3 })
     for (const key of ['a', 'b', 'c', 'd']) check(hour, key, 10)
     check(hour, 'a', 5)
     check(hour, 'b', 5)
     check(hour, 'a', 4)
     check(hour, 'c', 5)
     check(hour, 'd', 5)
-    expect(['a', 'c', 'd', 'b'].map((key) => asks(() => check(hour, key, 5)))).toStrictEqual([0, 0, 0, 1])
+    expect(['a', 'c', 'd', 'b'].map((key) => countCalls(() => check(hour, key, 5)))).toStrictEqual([
+      0, 0, 0, 1,
+    ])
   })
 
-  it('is nothing after close', () => {
+  it('are removed by close', () => {
     const { store, check } = setUp()
     check(hour, 'k', 10)
     check(hour, 'k')
@@ -666,8 +667,8 @@ describe('what it remembers', () => {
   })
 })
 
-describe('input that can never be right', () => {
-  it('is an error for a key that is remembered, too', () => {
+describe('invalid input', () => {
+  it('is an error for a key with a cached denial, too', () => {
     const { store, check } = setUp()
     for (const key of ['5', 'undefined']) {
       check(hour, key, 10)
@@ -693,13 +694,13 @@ describe('input that can never be right', () => {
     expect(() => store.take([])).toThrow(expect.objectContaining({ code: 'TAKE_INVALID' }))
   })
 
-  it('is told as the store tells it: one elsewhere rejects', async () => {
-    const { store, memory, answer } = setUpInFlight()
+  it('is reported as the store reports it: an async store rejects', async () => {
+    const { store, memory, answer } = setUpRemote()
     memory.check({ policy: hour, key: 'k', cost: 10 })
     const request = { policy: hour, key: 'k', cost: 1 }
     store.check(request)
     await answer()
-    const rejecting = rememberRefusals({
+    const rejecting = withDenialCache({
       ...store,
       check: async (wrong) => store.check(wrong),
       take: async (wrong) => store.take(wrong),
@@ -711,7 +712,7 @@ describe('input that can never be right', () => {
     await expect(wrongTake).rejects.toThrow(expect.objectContaining({ code: 'KEY_INVALID' }))
   })
 
-  it('of a policy named "undefined" is told from none', () => {
+  it('is detected when a policy is missing, also if a policy is named "undefined"', () => {
     const { store, check } = setUp()
     const policy = definePolicy({ ...hour, name: 'undefined' })
     check(policy, 'k', 10)
@@ -731,21 +732,21 @@ describe('input that can never be right', () => {
     ['except', { except: true }],
     ['now', { now: 5 }],
     ['cap', { cap: 5 }],
-  ])('%s is refused: %j', (field, options) => {
-    expect(() => rememberRefusals(new MemoryStore(), options as never)).toThrow(
+  ])('is rejected in the option %s: %j', (field, options) => {
+    expect(() => withDenialCache(new MemoryStore(), options as never)).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID', field }),
     )
   })
 
-  it('a store that is none is refused', () => {
-    expect(() => rememberRefusals({} as never)).toThrow(
+  it('is rejected as a store', () => {
+    expect(() => withDenialCache({} as never)).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID', field: 'store' }),
     )
   })
 })
 
-it('answers with plain values over a store that does', () => {
-  const store = rememberRefusals(new MemoryStore())
+it('returns plain values over a store that does', () => {
+  const store = withDenialCache(new MemoryStore())
   const request = { policy: hour, key: 'k', cost: 10 }
   const decision = store.check(request) as Decision
   expect(decision.allowed).toBe(true)
@@ -758,38 +759,110 @@ it('answers with plain values over a store that does', () => {
   expect(store.close()).toBe(undefined)
 })
 
-it('is in parts, can be reached and expects deadlines as the store does, and only then', () => {
-  const told: unknown[] = []
-  const listener = () => {}
-  const store = rememberRefusals(
-    Object.assign(new MemoryStore(), {
+describe('traits', () => {
+  it('are those of the store, with cachedDenial added', () => {
+    const listeners: unknown[] = []
+    const traits = {
       partOf: ({ key }: ResetRequest) => `part of ${key}`,
-      onReachable: (listener: () => void) => told.push(listener),
-      expectDeadline: (ms: number) => told.push(ms),
-    }),
-  )
-  expect([store.alwaysAnswers, store.partOf?.({ policy: hour, key: 'k' })]).toStrictEqual([true, 'part of k'])
-  store.onReachable?.(listener)
-  store.expectDeadline?.(50)
-  expect(told).toStrictEqual([listener, 50])
-  const methods = ['check', 'take', 'remembered', 'peek', 'refund', 'reset', 'close']
-  expect(Object.keys(setUp().store)).toStrictEqual(methods)
+      onReachable: (listener: () => void) => listeners.push(listener),
+      silentMs: () => 7,
+      ready: async () => {},
+    }
+    const memory = new MemoryStore()
+    const store = withDenialCache(Object.assign(Object.create(memory), { traits }))
+    expect(store.traits).toStrictEqual({ ...traits, cachedDenial: expect.any(Function) })
+    expect(withDenialCache(memory).traits).toMatchObject({ kind: 'in-process' })
+    expect(Object.keys(setUp().store.traits!)).toStrictEqual(['cachedDenial'])
+  })
+
+  it('cachedDenial returns the denial of a take without a call', () => {
+    const { store, check, take, pass, sent } = setUp()
+    const cachedDenial = store.traits!.cachedDenial!
+    const request = { policy: hour, key: 'k', cost: 1 }
+    expect(cachedDenial([request], false)).toBe(undefined)
+    check(hour, 'k', 10)
+    check(hour, 'k')
+    sent.length = 0
+    pass(300)
+    for (const requests of [[request], [{ policy: other, key: 'all', cost: 1 }, request]]) {
+      const taken = take(
+        ...requests.map(({ policy, key, cost }) => [policy, key, cost] as [Policy, string, number]),
+      )
+      expect(cachedDenial(requests, false)).toStrictEqual(taken)
+      expect(cachedDenial(requests, true)).toStrictEqual(taken)
+    }
+    expect(cachedDenial([{ ...request, key: 'l' }], true)).toBe(undefined)
+    expect(sent).toStrictEqual([])
+  })
+
+  it('cachedDenial returns a denial beyond capMs only under overload, until its wait is over', () => {
+    const { store, check, pass } = setUp()
+    const cachedDenial = store.traits!.cachedDenial!
+    const request = { policy: hour, key: 'k', cost: 1 }
+    check(hour, 'k', 10)
+    const { retryAfterMs } = check(hour, 'k')
+    pass(999.999)
+    expect(cachedDenial([request], false)).toMatchObject({ allowed: false })
+    pass(0.001)
+    expect(cachedDenial([request], false)).toBe(undefined)
+    expect(cachedDenial([request], true)).toMatchObject({ allowed: false, retryAfterMs: retryAfterMs - 1000 })
+    pass(retryAfterMs - 1000.001)
+    expect(cachedDenial([request], true)).toMatchObject({ allowed: false, retryAfterMs: 0.001 })
+    pass(0.001)
+    expect(cachedDenial([request], true)).toBe(undefined)
+  })
+
+  it('cachedDenial does not apply to a lower cost, after a reset, and to invalid input', () => {
+    const { store, check } = setUp()
+    const cachedDenial = store.traits!.cachedDenial!
+    const request = { policy: hour, key: 'k', cost: 5 }
+    check(hour, 'k', 8)
+    check(hour, 'k', 5)
+    expect(cachedDenial([request], true)).toMatchObject({ allowed: false })
+    expect(cachedDenial([{ ...request, cost: 4 }], true)).toBe(undefined)
+    for (const invalid of [
+      [],
+      [undefined],
+      [{ ...request, cost: 11 }],
+      [request, { ...request, key: '' }],
+      'text',
+    ]) {
+      expect(cachedDenial(invalid as never, true)).toBe(undefined)
+    }
+    store.reset(request)
+    expect(cachedDenial([request], true)).toBe(undefined)
+  })
 })
 
-it('shows the breaker of a store that survives failures', async () => {
-  const fail = async () => {
-    throw new Error('down')
+it('passes the call on to the store', () => {
+  const received: (Call | undefined)[] = []
+  const receive = (_: unknown, call?: Call) => {
+    received.push(call)
+    return { allowed: true, decisions: [] } as never
   }
-  const failing: Store = { check: fail, take: fail, peek: fail, refund: fail, reset: fail, close: fail }
-  const store = rememberRefusals(surviveFailures(failing))
-  expect(store).toHaveProperty('breakerState', 'closed')
-  for (let i = 0; i < 5; i++) await store.check({ policy: hour, key: 'k', cost: 1 })
-  expect(store).toHaveProperty('breakerState', 'open')
+  const store = withDenialCache({
+    check: receive,
+    take: receive,
+    peek: receive,
+    refund: receive,
+    reset: receive,
+    close() {},
+  })
+  const call = { abandoned: false }
+  const request = { policy: hour, key: 'k', cost: 1 }
+  store.check(request, call)
+  store.take([request], call)
+  store.take('invalid' as never, call)
+  store.peek(request, call)
+  store.refund({ ...request, timeMs: 0 }, call)
+  store.reset(request, call)
+  expect(received).toHaveLength(6)
+  for (const one of received) expect(one).toBe(call)
 })
 
-it('measures by the machine, and not by the wall clock, unless told otherwise', async () => {
+it('measures by a monotonic clock, not by the clock of the store, by default', async () => {
   const clock = new ManualClock(START_MS)
-  const store = rememberRefusals(new MemoryStore({ clock }), { capMs: 30 })
+  const store = withDenialCache(new MemoryStore({ clock }), { capMs: 30 })
   const request = { policy: hour, key: 'k', cost: 10 }
   store.check(request)
   store.check(request)
@@ -799,10 +872,10 @@ it('measures by the machine, and not by the wall clock, unless told otherwise', 
   expect(store.check(request)).toMatchObject({ allowed: true })
 })
 
-it('asks if its own clock has stepped back, because it cannot tell how much has passed', () => {
+it('calls the store if its clock has stepped back, because the age of the denial is unknown', () => {
   const clock = new ManualClock(START_MS)
   const memory = new MemoryStore({ clock })
-  const store = rememberRefusals(memory, { now: () => clock.nowMs() })
+  const store = withDenialCache(memory, { now: () => clock.nowMs() })
   const request = { policy: hour, key: 'k', cost: 10 }
   store.check(request)
   store.check(request)
@@ -811,20 +884,20 @@ it('asks if its own clock has stepped back, because it cannot tell how much has 
   expect(store.check(request)).toMatchObject({ allowed: true })
 })
 
-it.each(ALGORITHM_NAMES)('refuses what the store would refuse, and no longer: %s', async (algorithm) => {
+it.each(ALGORITHM_NAMES)('denies what the store would deny, and no longer: %s', async (algorithm) => {
   let differing = 0
   for (let seed = 1; seed <= 40; seed++) {
     const trace = randomTrace(seed, algorithm, { length: 300 })
-    const [asked, remembering] = [new ManualClock(), new ManualClock()]
-    const store = rememberRefusals(new ReferenceStore(remembering), { now: () => remembering.nowMs() })
-    const expected = await runTrace(trace, new ReferenceStore(asked), asked)
-    for (const [i, answer] of (await runTrace(trace, store, remembering)).entries()) {
+    const [direct, cached] = [new ManualClock(), new ManualClock()]
+    const store = withDenialCache(new ReferenceStore(cached), { now: () => cached.nowMs() })
+    const expected = await runTrace(trace, new ReferenceStore(direct), direct)
+    for (const [i, answer] of (await runTrace(trace, store, cached)).entries()) {
       const right = expected[i]
       if (typeof answer !== 'object' || typeof right !== 'object' || right.allowed) {
         expect({ seed, i, answer }).toStrictEqual({ seed, i, answer: right })
         continue
       }
-      // A dearer cost has the waits of the cheaper one; what others took or gave back since is not in it.
+      // A higher cost gets the waits of the lower one; units taken or given back meanwhile are not included.
       expect(answer.retryAfterMs).toBeGreaterThan(0)
       expect(answer.retryAfterMs).toBeLessThanOrEqual(right.retryAfterMs)
       const { retryAfterMs, remaining, resetAfterMs } = right
@@ -836,19 +909,20 @@ it.each(ALGORITHM_NAMES)('refuses what the store would refuse, and no longer: %s
       if (answer.retryAfterMs < right.retryAfterMs) differing++
     }
   }
-  // A window's end is the same for every cost.
+  // The end of a fixed window is the same for every cost.
   expect(differing > 0).toBe(algorithm !== 'fixed-window')
 })
 
-describe('is a store', () => {
-  // The rule leaves no choice: a dearer check is refused without asking, and nobody else knows its waits.
-  const reason = (what: string) => `a cost dearer than a refused one is refused with its waits: ${what}`
+describe('conformance', () => {
+  // A check of a higher cost is denied without a call, so its exact waits are unknown.
+  const reason = (what: string) =>
+    `a cost above a denied one is denied with the waits of the denied one: ${what}`
   testStore({
-    // At once: vitest defines a group later, when the suite has already missed the tests that `skip` names.
+    // Defined at once: vitest defines a group later, after the suite has looked for the tests in `skip`.
     describe: (_title, define) => define(),
     it,
     deepEqual: deepStrictEqual,
-    open: (clock) => rememberRefusals(new MemoryStore({ clock }), { now: () => clock.nowMs() }),
+    open: (clock) => withDenialCache(new MemoryStore({ clock }), { now: () => clock.nowMs() }),
     skip: [
       {
         test: 'sliding window log: each unit leaves exactly one window later',
@@ -860,7 +934,7 @@ describe('is a store', () => {
       },
       {
         test: 'decides random traces as the reference does',
-        reason: reason('compared above, in all that a remembered refusal can know'),
+        reason: reason('compared above, except for these waits'),
       },
     ],
   })

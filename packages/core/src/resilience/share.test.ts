@@ -11,8 +11,8 @@ import {
 } from '../policy.js'
 import { shareOf } from './share.js'
 
-describe("one process's share of a limit", () => {
-  it('is all of it where there is one process', () => {
+describe('the share of one process in a limit', () => {
+  it('is the whole limit for one instance', () => {
     const policy = tokenBucket({ capacity: 10, refillRate: 1 })
     expect(shareOf(policy)).toBe(policy)
   })
@@ -23,7 +23,7 @@ describe("one process's share of a limit", () => {
     [slidingWindowCounter, 100, 100, 1],
     [fixedWindow, 5, 100, 1],
     [fixedWindow, 5, Number.MAX_SAFE_INTEGER, 1],
-  ])('%o of %d among %d is %d, in the same window', (make, limit, instances, expected) => {
+  ])('%o with limit %d and %d instances: %d in the same window', (make, limit, instances, expected) => {
     const policy = make({ limit, window: '1m', name: 'shared', instances })
     expect(shareOf(policy)).toMatchObject({
       algorithm: policy.algorithm,
@@ -35,11 +35,18 @@ describe("one process's share of a limit", () => {
 
   it.each([
     ['a third of a rate, exactly', 10, 1, 3, 3, [1, 3_000_000]],
-    ['a rate as text', 100, '100/1m', 4, 25, [1, 2_400_000]],
+    ['a rate in text form', 100, '100/1m', 4, 25, [1, 2_400_000]],
     ['a rate with decimals', 1000, 166.67, 10, 100, [16667, 1_000_000_000]],
-    ['a capacity that cannot be divided', 2, 10, 5, 1, [1, 500_000]],
-    ['a rate above one a microsecond, rounded down to whole units a second', 90, 1e7, 3, 30, [3333333, 1e6]],
-    ['a rate that is as good as none', 10, Number.MAX_SAFE_INTEGER, 5, 2, [2, 1]],
+    ['a capacity below the number of instances', 2, 10, 5, 1, [1, 500_000]],
+    [
+      'a rate above one unit per microsecond, rounded down to whole units per second',
+      90,
+      1e7,
+      3,
+      30,
+      [3333333, 1e6],
+    ],
+    ['a rate above all practical bounds', 10, Number.MAX_SAFE_INTEGER, 5, 2, [2, 1]],
   ] as const)('divides %s', (_, capacity, rate, instances, expectedCapacity, [n, d]) => {
     for (const policy of [
       tokenBucket({ capacity, refillRate: rate, instances }),
@@ -51,7 +58,7 @@ describe("one process's share of a limit", () => {
     }
   })
 
-  it('is worked out once', () => {
+  it('is computed once per policy', () => {
     const policy = fixedWindow({ limit: 10, window: '1m', instances: 2 })
     expect(shareOf(policy)).toBe(shareOf(policy))
   })
@@ -68,7 +75,7 @@ describe("one process's share of a limit", () => {
     fc.integer({ min: 2, max: Number.MAX_SAFE_INTEGER }),
   )
 
-  it('can be made of every policy that can be made, and together the shares come to no more', () => {
+  it('exists for every valid policy, and the sum of all shares is at most the limit', () => {
     const values = fc.record({
       capacity: fc.integer({ min: 1, max: 1e9 }),
       rate: anyRate,
@@ -85,7 +92,7 @@ describe("one process's share of a limit", () => {
       expect(share.limit * instances <= capacity || share.limit === 1).toBe(true)
       const perYear = (share.n / share.d) * 366 * 86_400_000_000
       const together = (share.n / share.d) * instances
-      // The slowest rate there is is one in the longest window.
+      // The slowest rate is one unit per longest window, so slower shares are rounded up.
       if (perYear > 1.5) expect(together / (policy.n / policy.d)).toBeLessThan(1 + 1e-6)
     })
   })

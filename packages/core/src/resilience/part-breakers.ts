@@ -4,14 +4,14 @@ import {
   type BreakerState,
   type Circuit,
   createBreaker,
-  NO_LEAVE,
+  NO_PERMIT,
 } from './breaker.js'
 
-export interface BreakerChange {
+interface BreakerChange {
   state: BreakerState
-  /** Which part of the store; undefined for a store that has none. */
+  /** The part of the store; undefined for a store of one part. */
   part: string | undefined
-  /** What opened it. */
+  /** The error that opened it. */
   error?: unknown
 }
 
@@ -19,19 +19,19 @@ export interface BreakersOptions extends Omit<BreakerOptions, 'onChange'> {
   onChange: (change: BreakerChange) => void
 }
 
-/** A breaker for each part of a store. */
+/** A circuit breaker for each part of a store: parts that are up stay in use. */
 export function createBreakers({ now, random, onChange }: BreakersOptions) {
   const parts = new Map<string | undefined, Part>()
-  /** Those that are not closed. */
+  /** Parts whose breaker is not closed. */
   const troubled = new Set<Part>()
-  let lookedMs = 0
+  let sweptMs = 0
 
   function partOf(name: string | undefined): Part {
-    const known = parts.get(name)
-    if (known !== undefined) return known
+    const existing = parts.get(name)
+    if (existing !== undefined) return existing
     const part: Part = {
       name,
-      isAsked: true,
+      isUsed: true,
       breaker: createBreaker({
         now,
         random,
@@ -46,52 +46,49 @@ export function createBreakers({ now, random, onChange }: BreakersOptions) {
     return part
   }
 
-  /**
-   * A part that nobody asks any more cannot show that it is well: it may be gone, its keys elsewhere. So that
-   * it does not look down for ever, it is forgotten.
-   */
-  function forgetUnasked(): void {
-    if (now() - lookedMs < FORGOTTEN_AFTER_MS) return
-    lookedMs = now()
+  /** Removes parts without calls: such a part may be gone, its keys moved, and would look down forever. */
+  function removeUnused(): void {
+    if (now() - sweptMs < UNUSED_AFTER_MS) return
+    sweptMs = now()
     for (const part of troubled) {
-      if (!part.isAsked) {
+      if (!part.isUsed) {
         parts.delete(part.name)
         troubled.delete(part)
         onChange({ state: 'closed', part: part.name })
       }
-      part.isAsked = false
+      part.isUsed = false
     }
   }
 
-  function askedPart(name: string | undefined): Breaker {
+  function usedPart(name: string | undefined): Breaker {
     const part = partOf(name)
-    part.isAsked = true
-    if (troubled.size > 0) forgetUnasked()
+    part.isUsed = true
+    if (troubled.size > 0) removeUnused()
     return part.breaker
   }
 
   return {
-    /** What stands before a call to one part. */
-    of: askedPart,
+    /** The breaker of one part. */
+    of: usedPart,
 
-    /** What stands before a call to several parts. */
+    /** One circuit for a call to several parts. */
     ofAll(names: readonly (string | undefined)[]): Circuit {
-      const involved = [...new Set(names)].map(askedPart)
+      const involved = [...new Set(names)].map(usedPart)
       return involved.length === 1 ? involved[0]! : inSeries(involved)
     },
 
-    /** The worst of all. */
+    /** The worst state. */
     state(): BreakerState {
       const states = [...troubled].map(({ breaker }) => breaker.state)
       return states.includes('open') ? 'open' : (states[0] ?? 'closed')
     },
 
-    /** All of them may be back. */
-    mayBeBack() {
-      for (const { breaker } of troubled) breaker.mayBeBack()
+    /** Every part may be back. */
+    retrySoon() {
+      for (const { breaker } of troubled) breaker.retrySoon()
     },
 
-    /** The longest of all. */
+    /** The longest wait. */
     waitMs: () => Math.max(0, ...[...troubled].map(({ breaker }) => breaker.waitMs())),
   }
 }
@@ -99,39 +96,39 @@ export function createBreakers({ now, random, onChange }: BreakersOptions) {
 interface Part {
   readonly name: string | undefined
   readonly breaker: Breaker
-  isAsked: boolean
+  isUsed: boolean
 }
 
-const FORGOTTEN_AFTER_MS = 10_000
+const UNUSED_AFTER_MS = 10_000
 
-/** For one call that needs several parts: all must give leave. */
+/** For one call that needs several parts: each must give a permit. */
 function inSeries(breakers: readonly Breaker[]): Circuit {
-  let leaves: number[] = []
+  let permits: number[] = []
   let answersBefore: number[] = []
   return {
-    ask() {
+    acquire() {
       answersBefore = breakers.map((breaker) => breaker.answers)
-      leaves = breakers.map((breaker) => breaker.ask())
-      if (!leaves.includes(NO_LEAVE)) return 0
+      permits = breakers.map((breaker) => breaker.acquire())
+      if (!permits.includes(NO_PERMIT)) return 0
       for (const [i, breaker] of breakers.entries()) {
-        if (leaves[i] !== NO_LEAVE) breaker.cameToNothing(leaves[i]!)
+        if (permits[i] !== NO_PERMIT) breaker.ignored(permits[i]!)
       }
-      return NO_LEAVE
+      return NO_PERMIT
     },
-    answered() {
-      for (const [i, breaker] of breakers.entries()) breaker.answered(leaves[i]!)
+    succeeded() {
+      for (const [i, breaker] of breakers.entries()) breaker.succeeded(permits[i]!)
     },
-    /** Nobody says which part it was: not one that has answered others meanwhile. */
-    failed(_leave, error) {
+    /** The failing part is unknown: parts that have answered other calls meanwhile are not blamed. */
+    failed(_permit, error, isDefinite) {
       const suspects = breakers.filter((breaker, i) => breaker.answers === answersBefore[i])
       const blamed = suspects.length > 0 ? suspects : breakers
       for (const [i, breaker] of breakers.entries()) {
-        if (blamed.includes(breaker)) breaker.failed(leaves[i]!, error)
-        else breaker.cameToNothing(leaves[i]!)
+        if (blamed.includes(breaker)) breaker.failed(permits[i]!, error, isDefinite)
+        else breaker.ignored(permits[i]!)
       }
     },
-    cameToNothing() {
-      for (const [i, breaker] of breakers.entries()) breaker.cameToNothing(leaves[i]!)
+    ignored() {
+      for (const [i, breaker] of breakers.entries()) breaker.ignored(permits[i]!)
     },
   }
 }

@@ -5,7 +5,7 @@ import { fixedWindow, leakyBucket, type Policy, tokenBucket } from '../policy.js
 import { createLocalCounts } from './local-counts.js'
 
 const START_MS = 1_800_000_000_000
-/** Half of each is this process's. */
+/** The share of this process is half of each. */
 const hour = fixedWindow({ limit: 10, window: '1h', name: 'hour', instances: 2 })
 const bucket = tokenBucket({ capacity: 10, refillRate: 10, name: 'bucket', instances: 2 })
 
@@ -24,8 +24,8 @@ function setUp() {
   }
 }
 
-describe('counting in this process', () => {
-  it("allows the process's share, and says what is left of it", () => {
+describe('local counts', () => {
+  it('allow the share of this process, and report what remains of it', () => {
     const { check } = setUp()
     for (const remaining of [4, 3, 2, 1, 0]) {
       expect(check()).toStrictEqual({
@@ -50,7 +50,7 @@ describe('counting in this process', () => {
     expect(check(hour, 'other')).toMatchObject({ allowed: true, remaining: 4 })
   })
 
-  it("refills at the process's share of the rate, and drains so", async () => {
+  it('refill and drain at the share of the rate', async () => {
     const { check, pass } = setUp()
     check(bucket, 'k', 5)
     expect(check(bucket)).toMatchObject({ allowed: false, retryAfterMs: 200 })
@@ -61,10 +61,10 @@ describe('counting in this process', () => {
     expect(check(leaky)).toMatchObject({ allowed: true, delayMs: 400 })
   })
 
-  it('refuses a cost above the share until the store is back, and charges nothing', () => {
+  it('deny a cost above the share until the store is back, and charge nothing', () => {
     const { counts, check } = setUp()
     check()
-    const refused = {
+    const denied = {
       allowed: false,
       cost: 6,
       limit: 10,
@@ -72,12 +72,12 @@ describe('counting in this process', () => {
       retryAfterMs: 1234,
       degraded: 'local',
     }
-    expect(check(hour, 'k', 6)).toMatchObject(refused)
-    expect(counts.peek({ policy: hour, key: 'k', cost: 6 })).toMatchObject(refused)
+    expect(check(hour, 'k', 6)).toMatchObject(denied)
+    expect(counts.peek({ policy: hour, key: 'k', cost: 6 })).toMatchObject(denied)
     expect(check(hour, 'k', 4)).toMatchObject({ allowed: true, remaining: 0 })
   })
 
-  it('takes from all limits or from none', () => {
+  it('take from all limits or from none', () => {
     const { counts, check } = setUp()
     const both = (cost: number) => [
       { policy: hour, key: 'k', cost },
@@ -104,7 +104,7 @@ describe('counting in this process', () => {
     expect(check()).toMatchObject({ remaining: 2 })
   })
 
-  it('gives back what it took, and forgets a key', () => {
+  it('refund units and reset a key', () => {
     const { counts, check } = setUp()
     const { timeMs } = check(hour, 'k', 5)
     expect(counts.refund({ policy: hour, key: 'k', timeMs, cost: 2 })).toBe(2)
@@ -113,7 +113,7 @@ describe('counting in this process', () => {
     expect(check()).toMatchObject({ remaining: 4 })
   })
 
-  it('begins empty when an outage comes after ten seconds without one', async () => {
+  it('start at zero if the last outage ended at least 10 s ago', async () => {
     for (const [upForMs, allowed] of [
       [9_999, false],
       [10_000, true],
@@ -130,7 +130,7 @@ describe('counting in this process', () => {
     }
   })
 
-  it('goes on for as long as an outage lasts that follows another at once', async () => {
+  it('continue through the whole of an outage that begins within 10 s of the last', async () => {
     const { counts, check, pass } = setUp()
     counts.outageBegan()
     check(hour, 'k', 5)
@@ -141,7 +141,7 @@ describe('counting in this process', () => {
     expect(check().allowed).toBe(false)
   })
 
-  it('begins empty with the first failure of an outage, and goes on with those after it', async () => {
+  it('include the failures before the outage is detected', async () => {
     const { counts, check, pass } = setUp()
     check(hour, 'k', 5)
     counts.outageBegan()
@@ -153,7 +153,7 @@ describe('counting in this process', () => {
     expect(check().allowed).toBe(false)
   })
 
-  it('gives nothing back for what an earlier outage took', async () => {
+  it('refund nothing that was taken in an earlier outage', async () => {
     const { counts, check, pass } = setUp()
     counts.outageBegan()
     const { timeMs } = check(hour, 'k', 5)

@@ -2,11 +2,11 @@ import { deepStrictEqual } from 'node:assert'
 import { describe, it } from 'vitest'
 import { FallibleStore } from '../../test/fallible-store.js'
 import { testStore } from '../testing/index.js'
-import { surviveFailures } from './survive-failures.js'
+import { withFallback } from './index.js'
 
 testStore({
   describe,
   it,
   deepEqual: deepStrictEqual,
-  open: (clock) => surviveFailures(new FallibleStore(clock)),
+  open: (clock) => withFallback(new FallibleStore(clock), { onEvent() {} }),
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ManualTimers } from '../../test/manual-timers.js'
-import { type BreakerState, createBreaker, NO_LEAVE } from './breaker.js'
+import { type BreakerState, createBreaker, NO_PERMIT } from './breaker.js'
 
-/** A breaker whose waits are exact: chance is always in the middle. */
+/** A breaker with exact waits: without random spread by default. */
 function setUp(random = () => 0.5) {
   const timers = new ManualTimers()
   const changes: BreakerState[] = []
@@ -11,36 +11,40 @@ function setUp(random = () => 0.5) {
     timers,
     breaker,
     changes,
-    /** One call that comes to this: `+` an answer, `-` a failure, `.` nothing that counts. */
+    /** One call with this outcome: `+` success, `-` failure, `.` ignored. */
     call(what: string): 'sent' | 'not sent' {
-      const leave = breaker.ask()
-      if (leave === NO_LEAVE) return 'not sent'
-      if (what === '+') breaker.answered(leave)
-      else if (what === '-') breaker.failed(leave, new Error('down'))
-      else breaker.cameToNothing(leave)
+      const permit = breaker.acquire()
+      if (permit === NO_PERMIT) return 'not sent'
+      if (what === '+') breaker.succeeded(permit)
+      else if (what === '-') breaker.failed(permit, new Error('down'))
+      else breaker.ignored(permit)
       return 'sent'
     },
   }
 }
 
-describe('a breaker opens', () => {
+describe('a closed breaker', () => {
   it.each([
-    ['after 5 failures in a row', '-----', 'open'],
-    ['not after 4', '----', 'closed'],
-    ['not if an answer comes between them', '----+----', 'closed'],
-    ['not for what says nothing about the store', '----....', 'closed'],
-    ['for 5 in a row, whatever comes between that says nothing', '--.--.-', 'open'],
-    ['when half of 20 have failed', '+-+-+-+-+-+-+-+-+-+-', 'open'],
-    ['not when half of fewer than 20 have', '+-+-+-+-+-+-+-+-+-', 'closed'],
-    ['not when fewer than half of many have', '++-'.repeat(100), 'closed'],
-    ['when the failures of a second come to half', `${'++-'.repeat(10)}${'+--'.repeat(10)}`, 'open'],
+    ['opens after 5 failures in a row', '-----', 'open'],
+    ['stays closed after 4 failures', '----', 'closed'],
+    ['stays closed if a success interrupts the failures', '----+----', 'closed'],
+    ['stays closed for ignored calls', '----....', 'closed'],
+    ['opens after 5 failures with ignored calls between them', '--.--.-', 'open'],
+    ['opens when half of 20 calls have failed', '+-+-+-+-+-+-+-+-+-+-', 'open'],
+    ['stays closed when half of fewer than 20 calls have failed', '+-+-+-+-+-+-+-+-+-', 'closed'],
+    ['stays closed when fewer than half of many calls have failed', '++-'.repeat(100), 'closed'],
+    [
+      'opens when the failures of a second reach half of its calls',
+      `${'++-'.repeat(10)}${'+--'.repeat(10)}`,
+      'open',
+    ],
   ])('%s', (_, calls, state) => {
     const { breaker, call } = setUp()
     for (const what of calls) expect(call(what)).toBe('sent')
     expect(breaker.state).toBe(state)
   })
 
-  it('for what fails within one second, not over a longer time', async () => {
+  it('opens for failures within one second, not over a longer time', async () => {
     for (const [betweenMs, state] of [
       [40, 'open'],
       [60, 'closed'],
@@ -54,7 +58,7 @@ describe('a breaker opens', () => {
     }
   })
 
-  it('not for what failed nearly two seconds ago, with nothing since', async () => {
+  it('does not count failures of nearly two seconds ago', async () => {
     const { timers, breaker, call } = setUp()
     for (const what of '+-'.repeat(9)) call(what)
     await timers.pass(1900)
@@ -62,7 +66,7 @@ describe('a breaker opens', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('for 5 failures in a row however long they take', async () => {
+  it('opens after 5 failures in a row over any length of time', async () => {
     const { timers, breaker, call } = setUp()
     for (let i = 0; i < 5; i++) {
       expect(breaker.state).toBe('closed')
@@ -72,31 +76,31 @@ describe('a breaker opens', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('not for a single failure that many calls share', () => {
+  it('counts calls that failed together as one failure', () => {
     const { breaker } = setUp()
-    const leaves = Array.from({ length: 100 }, () => breaker.ask())
+    const permits = Array.from({ length: 100 }, () => breaker.acquire())
     const error = new Error('connection lost')
-    for (const leave of leaves) breaker.failed(leave, error)
+    for (const permit of permits) breaker.failed(permit, error)
     expect(breaker.state).toBe('closed')
-    // The same error again, of calls that were made later, is another failure.
-    for (let i = 0; i < 4; i++) breaker.failed(breaker.ask(), error)
+    // The same error object is another failure for calls that were made later.
+    for (let i = 0; i < 4; i++) breaker.failed(breaker.acquire(), error)
     expect(breaker.state).toBe('open')
   })
 
-  it('for 5 such failures, though their calls were all made together', () => {
+  it('opens after 5 such failures, also if all their calls were made together', () => {
     const { breaker } = setUp()
-    const leaves = Array.from({ length: 10 }, () => breaker.ask())
+    const permits = Array.from({ length: 10 }, () => breaker.acquire())
     const errors = Array.from({ length: 5 }, () => new Error('timeout'))
-    for (const [i, leave] of leaves.entries()) {
+    for (const [i, permit] of permits.entries()) {
       expect(breaker.state).toBe(i <= 8 ? 'closed' : 'open')
-      breaker.failed(leave, errors[Math.floor(i / 2)])
+      breaker.failed(permit, errors[Math.floor(i / 2)])
     }
     expect(breaker.state).toBe('open')
   })
 })
 
 describe('an open breaker', () => {
-  it('lets one call through after 200 ms, then after twice as long, up to 2 s', async () => {
+  it('lets one probe through after 200 ms, then doubles the wait up to 2 s', async () => {
     const { timers, call } = setUp()
     for (const what of '-----') call(what)
     for (const waitMs of [200, 400, 800, 1600, 2000, 2000]) {
@@ -108,7 +112,7 @@ describe('an open breaker', () => {
     }
   })
 
-  it('waits up to a fifth less or more, by chance', () => {
+  it('varies each wait by up to a fifth', () => {
     for (const [chance, waitMs] of [
       [0, 160],
       [0.25, 180],
@@ -121,7 +125,7 @@ describe('an open breaker', () => {
     }
   })
 
-  it('waits no longer than 2 s, whatever chance says', async () => {
+  it('waits at most 2 s with any variation', async () => {
     const { timers, breaker, call } = setUp(() => 0.999999)
     for (const what of '-----') call(what)
     for (let i = 0; i < 10; i++) {
@@ -131,21 +135,21 @@ describe('an open breaker', () => {
     expect(breaker.waitMs()).toBeCloseTo(2000, 6)
   })
 
-  it('is half-open while the one call is on its way, and lets no other through', async () => {
+  it('is half-open while the probe is in flight, and lets no other call through', async () => {
     const { timers, breaker, call } = setUp()
     for (const what of '-----') call(what)
     await timers.pass(200)
     expect(breaker.state).toBe('open')
-    const leave = breaker.ask()
+    const permit = breaker.acquire()
     expect(breaker.state).toBe('half-open')
     await timers.pass(10_000)
     expect(call('+')).toBe('not sent')
-    breaker.answered(leave)
+    breaker.succeeded(permit)
     expect(breaker.state).toBe('closed')
     expect(breaker.waitMs()).toBe(0)
   })
 
-  it('lets the next call through if the first said nothing about the store', async () => {
+  it('lets another probe through if the first was ignored', async () => {
     const { timers, breaker, call } = setUp()
     for (const what of '-----') call(what)
     await timers.pass(200)
@@ -156,7 +160,7 @@ describe('an open breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('begins anew when it closes: 5 failures in a row, and 200 ms', async () => {
+  it('starts over when it closes: 5 failures in a row, and 200 ms', async () => {
     const { timers, breaker, call } = setUp()
     for (const what of '-----') call(what)
     await timers.pass(200)
@@ -169,7 +173,7 @@ describe('an open breaker', () => {
     expect([breaker.state, breaker.waitMs()]).toStrictEqual(['open', 200])
   })
 
-  it('begins anew when it closes: what failed in the second before no longer counts', async () => {
+  it('starts over when it closes: earlier failures of that second do not count', async () => {
     const { timers, breaker, call } = setUp()
     for (const what of '+-'.repeat(10)) call(what)
     expect(breaker.state).toBe('open')
@@ -178,26 +182,26 @@ describe('an open breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('is not moved by calls that were made before it opened', async () => {
+  it('ignores the outcome of calls that were made before it opened', async () => {
     const { timers, breaker, changes, call } = setUp()
-    const early = Array.from({ length: 10 }, () => breaker.ask())
+    const early = Array.from({ length: 10 }, () => breaker.acquire())
     for (const what of '-----') call(what)
-    breaker.answered(early[0]!)
+    breaker.succeeded(early[0]!)
     breaker.failed(early[1]!, new Error('late'))
     expect([breaker.state, breaker.waitMs()]).toStrictEqual(['open', 200])
     await timers.pass(200)
-    const probe = breaker.ask()
-    breaker.answered(early[2]!)
-    breaker.cameToNothing(early[3]!)
-    expect([breaker.state, breaker.ask()]).toStrictEqual(['half-open', NO_LEAVE])
-    breaker.answered(probe)
-    for (const leave of early.slice(4)) breaker.failed(leave, new Error('late'))
+    const probe = breaker.acquire()
+    breaker.succeeded(early[2]!)
+    breaker.ignored(early[3]!)
+    expect([breaker.state, breaker.acquire()]).toStrictEqual(['half-open', NO_PERMIT])
+    breaker.succeeded(probe)
+    for (const permit of early.slice(4)) breaker.failed(permit, new Error('late'))
     expect(changes).toStrictEqual(['open', 'half-open', 'closed'])
   })
 })
 
-describe('a breaker that hears that the store may be back', () => {
-  it('lets a call through at once, and its waits begin anew', async () => {
+describe('retrySoon', () => {
+  it('lets a probe through at once, and the waits start over', async () => {
     const { timers, breaker, call, changes } = setUp()
     for (let i = 0; i < 5; i++) call('-')
     for (const waitMs of [200, 400, 800]) {
@@ -206,31 +210,31 @@ describe('a breaker that hears that the store may be back', () => {
     }
     await timers.pass(1000)
     expect([breaker.waitMs(), call('+')]).toStrictEqual([600, 'not sent'])
-    breaker.mayBeBack()
+    breaker.retrySoon()
     expect([breaker.waitMs(), call('-'), call('+')]).toStrictEqual([0, 'sent', 'not sent'])
     expect(breaker.waitMs()).toBe(200)
-    // It can be reached, but it still fails: it is not asked again and again.
-    breaker.mayBeBack()
+    // A store that is reachable and still fails is not probed more often.
+    breaker.retrySoon()
     expect([breaker.waitMs(), call('+')]).toStrictEqual([200, 'not sent'])
     await timers.pass(200)
     expect([call('+'), breaker.state]).toStrictEqual(['sent', 'closed'])
     expect(changes.slice(-4)).toStrictEqual(['half-open', 'open', 'half-open', 'closed'])
   })
 
-  it('lets one through only, also when one is on its way', async () => {
+  it('lets a single probe through, also when one is in flight', async () => {
     const { timers, breaker, call } = setUp()
     for (let i = 0; i < 5; i++) call('-')
     await timers.pass(200)
-    const leave = breaker.ask()
-    breaker.mayBeBack()
+    const permit = breaker.acquire()
+    breaker.retrySoon()
     expect(call('+')).toBe('not sent')
-    breaker.failed(leave, new Error('down'))
+    breaker.failed(permit, new Error('down'))
     expect(breaker.waitMs()).toBe(200)
   })
 
-  it('does nothing while it is closed', () => {
+  it('does nothing while the breaker is closed', () => {
     const { breaker, call, changes } = setUp()
-    breaker.mayBeBack()
+    breaker.retrySoon()
     expect([call('+'), changes]).toStrictEqual(['sent', []])
   })
 })

@@ -1,24 +1,25 @@
-/** Closed: calls go through. Open: none does. Half-open: one goes through, to see. */
+/** Closed: calls pass. Open: none does. Half-open: one passes, as a probe. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** What stands before a call: it is asked for leave, and told what came of it. It knows nothing of stores. */
+/** Guards calls: each acquires a permit first, and hands it back with its outcome. */
 export interface Circuit {
-  /** Leave to make one call, to be handed back with what came of it; `NO_LEAVE` if it must not be made. */
-  ask(): Leave
-  answered(leave: Leave): void
-  failed(leave: Leave, error: unknown): void
-  /** What came of it says nothing about the store. */
-  cameToNothing(leave: Leave): void
+  /** A permit for one call, or `NO_PERMIT` if the call must not be made. */
+  acquire(): Permit
+  succeeded(permit: Permit): void
+  /** With `isDefinite`, one failure is enough to open. */
+  failed(permit: Permit, error: unknown, isDefinite?: boolean): void
+  /** The outcome is no evidence about the store. */
+  ignored(permit: Permit): void
 }
 
 export interface Breaker extends Circuit {
   readonly state: BreakerState
-  /** How many calls have been answered. */
+  /** How many calls have succeeded. */
   readonly answers: number
-  /** Milliseconds until a call may go through; 0 if it may now. */
+  /** Milliseconds until a call may pass; 0 if it may now. */
   waitMs(): number
-  /** There is reason to hope: the waits begin anew, with what has passed of the first. */
-  mayBeBack(): void
+  /** The store may be back: probes start over at the shortest wait, counted from the opening. */
+  retrySoon(): void
 }
 
 export interface BreakerOptions {
@@ -26,22 +27,22 @@ export interface BreakerOptions {
   now: () => number
   /** From 0 up to 1. */
   random: () => number
-  /** The error is the one that opened it. */
+  /** `error` is the one that opened it. */
   onChange: (state: BreakerState, error?: unknown) => void
 }
 
-type Leave = number
+type Permit = number
 
-export const NO_LEAVE: Leave = -1
+export const NO_PERMIT: Permit = -1
 
 /**
- * Opens after 5 failures in a row, or when half of at least 20 calls in a second have failed. Then one call
- * goes through after 200 ms, to see; each one that fails doubles the wait, up to 2 s. All waits are random by a
- * fifth, so that many processes do not ask at the same moment. Whoever knows that the store may be back can say so:
- * the waits begin anew, and if the first is over, one call goes through at once.
+ * Opens after 5 failures in a row, when half of at least 20 calls in a second have failed, or at once if a failure is
+ * definite, as without a connection. Then one probe passes
+ * after 200 ms; each failed probe doubles the wait, up to 2 s. Waits vary by a fifth, so that many processes do not
+ * probe at the same moment.
  *
- * Calls that were made before a failure and failed with the very same error failed together: they travelled in
- * one message, or ran out of time in one moment. Of the failures it takes to open they are one.
+ * Calls that were made before a failure and failed with the same error object failed together: in one message, or at
+ * one moment. Together they count as one failure.
  */
 export function createBreaker({ now, random, onChange }: BreakerOptions): Breaker {
   let state: BreakerState = 'closed'
@@ -52,10 +53,7 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
   let openedAtMs = 0
   let isProbing = false
   let lastSecond = createLastSecond()
-  /**
-   * A leave is the number of the latest event at which it was given: of a failure, or of a change of state.
-   * So it tells what came first.
-   */
+  /** A permit is the number of the latest failure or change of state when it was issued: permits order events. */
   let latest = 0
   let latestChange = 0
   let latestFailure = 0
@@ -70,7 +68,7 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
   function open(error: unknown): void {
     isProbing = false
     const spread = 1 - SPREAD + 2 * SPREAD * random()
-    // Never longer: it is also how long a store may be back without being used.
+    // Capped: a recovered store is unused for as long.
     openedAtMs = now()
     probeAtMs = openedAtMs + Math.min(probeWaitMs * spread, LONGEST_PROBE_MS)
     probeWaitMs = Math.min(probeWaitMs * 2, LONGEST_PROBE_MS)
@@ -94,28 +92,28 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
       return answers
     },
 
-    ask() {
+    acquire() {
       if (state !== 'closed') {
-        if (isProbing || now() < probeAtMs) return NO_LEAVE
+        if (isProbing || now() < probeAtMs) return NO_PERMIT
         if (state === 'open') change('half-open')
         isProbing = true
       }
       return latest
     },
 
-    answered(leave) {
-      // From before the last change: it says how the store was, not how it is.
-      if (leave < latestChange) return
+    succeeded(permit) {
+      // Issued before the last change: the outcome is outdated.
+      if (permit < latestChange) return
       if (state !== 'closed') close()
       answers++
       failuresInARow = 0
       lastSecond.count(now(), 0, 0)
     },
 
-    failed(leave, error) {
-      if (leave < latestChange) return
+    failed(permit, error, isDefinite = false) {
+      if (permit < latestChange) return
       if (state !== 'closed') return open(error)
-      const isTogether = error === latestError && leave < latestFailure
+      const isTogether = error === latestError && permit < latestFailure
       if (!isTogether) {
         latestFailure = ++latest
         latestError = error
@@ -123,17 +121,17 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
       }
       const atMs = now()
       lastSecond.count(atMs, 1, isTogether ? 0 : 1)
-      if (failuresInARow >= FAILURES_IN_A_ROW || lastSecond.isBad(atMs)) open(error)
+      if (isDefinite || failuresInARow >= FAILURES_IN_A_ROW || lastSecond.isBad(atMs)) open(error)
     },
 
-    cameToNothing(leave) {
-      if (leave >= latestChange) isProbing = false
+    ignored(permit) {
+      if (permit >= latestChange) isProbing = false
     },
 
-    mayBeBack() {
+    retrySoon() {
       probeWaitMs = FIRST_PROBE_MS
       if (state !== 'open') return
-      // A store that can be reached and still fails would otherwise be asked again and again.
+      // A store that is reachable but keeps failing is still probed at most every FIRST_PROBE_MS.
       probeAtMs = Math.min(probeAtMs, Math.max(now(), openedAtMs + FIRST_PROBE_MS))
     },
 
@@ -154,7 +152,7 @@ const SPREAD = 0.2
 function createLastSecond() {
   const calls = new Array<number>(TENTHS).fill(0)
   const failed = new Array<number>(TENTHS).fill(0)
-  /** Those that failed together are one here. */
+  /** Failures, where calls that failed together count once. */
   const failures = new Array<number>(TENTHS).fill(0)
   let current = 0
 
@@ -176,7 +174,7 @@ function createLastSecond() {
       failed[i]! += asFailed
       failures[i]! += asFailure
     },
-    /** Half of enough calls have failed, and not all of them together. */
+    /** Whether half of enough calls have failed, in enough separate failures. */
     isBad(atMs: number): boolean {
       moveTo(atMs)
       const all = sum(calls)

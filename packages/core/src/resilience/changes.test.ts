@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { createOverloadState, createStarvationState } from './changes.js'
+
+function setUpOverload() {
+  const time = { ms: 0 }
+  const changes: boolean[] = []
+  const overload = createOverloadState(
+    () => time.ms,
+    (isOverloaded) => changes.push(isOverloaded),
+  )
+  return { time, changes, overload }
+}
+
+describe('the overload state', () => {
+  it('changes with the first sign, and back with an answer 5 s after the last sign', () => {
+    const { time, changes, overload } = setUpOverload()
+    overload.answered()
+    expect(changes).toStrictEqual([])
+    overload.sign()
+    time.ms = 4000
+    overload.sign()
+    time.ms = 8999
+    overload.answered()
+    expect(changes).toStrictEqual([true])
+    time.ms = 9000
+    overload.answered()
+    overload.answered()
+    expect(changes).toStrictEqual([true, false])
+    overload.sign()
+    expect(changes).toStrictEqual([true, false, true])
+  })
+})
+
+function setUpStarvation() {
+  const time = { ms: 100_000 }
+  const changes: string[] = []
+  const starvation = createStarvationState(
+    () => time.ms,
+    (isStarved, lateMs) => changes.push(`${isStarved} ${lateMs}`),
+  )
+  return {
+    changes,
+    /** A timer of 10 ms fires, late by this much. */
+    fire(lateMs: number) {
+      time.ms += 10 + lateMs
+      starvation.fired(lateMs)
+    },
+  }
+}
+
+describe('the starvation state', () => {
+  it('changes when timers were late by 500 ms within a second', () => {
+    const { changes, fire } = setUpStarvation()
+    for (let i = 0; i < 4; i++) fire(100)
+    expect(changes).toStrictEqual([])
+    fire(100)
+    fire(100)
+    expect(changes).toStrictEqual(['true 500'])
+  })
+
+  it('changes after one timer that was late by 500 ms or more', () => {
+    for (const [lateMs, expected] of [
+      [499, []],
+      [500, ['true 500']],
+      [60_000, ['true 60000']],
+    ] as const) {
+      const { changes, fire } = setUpStarvation()
+      fire(0)
+      fire(lateMs)
+      expect(changes).toStrictEqual(expected)
+    }
+  })
+
+  it('does not add up small delays over many seconds', () => {
+    const { changes, fire } = setUpStarvation()
+    for (let i = 0; i < 10_000; i++) fire(8)
+    expect(changes).toStrictEqual([])
+  })
+
+  it('changes back once, 5 s after the second in which timers were late', () => {
+    const { changes, fire } = setUpStarvation()
+    fire(600)
+    for (let i = 0; i < 499; i++) fire(0)
+    expect(changes).toStrictEqual(['true 600'])
+    for (let i = 0; i < 100; i++) fire(0)
+    expect(changes).toStrictEqual(['true 600', 'false 0'])
+  })
+})

@@ -1,0 +1,54 @@
+/** Whether this process is overloaded: from the first sign of it until none was seen for a while. */
+export function createOverloadState(now: () => number, onChange: (isOverloaded: boolean) => void) {
+  let lastSignMs = 0
+  let isOverloaded = false
+  return {
+    /** A decision was made without the store because this process has too much to do. */
+    sign(): void {
+      lastSignMs = now()
+      if (isOverloaded) return
+      isOverloaded = true
+      onChange(true)
+    },
+    /** The store has decided. */
+    answered(): void {
+      if (!isOverloaded || now() - lastSignMs < QUIET_MS) return
+      isOverloaded = false
+      onChange(false)
+    },
+  }
+}
+
+/** Whether this process is starved: timers were late by much of a second, until that has not happened for a while. */
+export function createStarvationState(
+  now: () => number,
+  onChange: (isStarved: boolean, lateMs: number) => void,
+) {
+  let secondStartMs = 0
+  let lateInSecondMs = 0
+  let lastStarvedMs = 0
+  let isStarved = false
+  return {
+    /** A timer fired, so late. */
+    fired(lateMs: number): void {
+      const nowMs = now()
+      if (nowMs - secondStartMs >= 1000) {
+        secondStartMs = nowMs - lateMs
+        lateInSecondMs = 0
+      }
+      lateInSecondMs += lateMs
+      if (lateInSecondMs >= STARVED_MS) {
+        lastStarvedMs = nowMs
+        if (isStarved) return
+        isStarved = true
+        onChange(true, lateInSecondMs)
+      } else if (isStarved && nowMs - lastStarvedMs >= QUIET_MS) {
+        isStarved = false
+        onChange(false, 0)
+      }
+    },
+  }
+}
+
+const QUIET_MS = 5000
+const STARVED_MS = 500

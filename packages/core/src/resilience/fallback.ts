@@ -1,0 +1,110 @@
+import { type Clock, usToMs } from '../clock.js'
+import type { Decision } from '../decision.js'
+import { assertKey } from '../key.js'
+import { assertPolicy, type OnStoreFailure, type Policy } from '../policy.js'
+import { assertCost, type Limit, limitsOf, takeResult } from '../store/requests.js'
+import type { StoreTraits, TakeRequest, TakeResult } from '../store/store.js'
+import type { LocalCounts } from './local-counts.js'
+
+/** Why a decision is made without the store: the store failed, or this process has too much to do. */
+export type DegradedReason = 'failure' | 'overload'
+
+export interface FallbackOptions {
+  counts: LocalCounts
+  clock: Clock
+  /** How long a denied client should wait before it tries again. */
+  waitMs: () => number
+  /** Called for each degraded decision; for a take, with the strictest mode of its limits. */
+  onDegraded: (mode: OnStoreFailure, reason: DegradedReason) => void
+  cachedDenial: StoreTraits['cachedDenial']
+}
+
+/**
+ * Decides without the store. After a failure each policy's `onStoreFailure` decides: `open` allows, `closed` denies,
+ * `local` counts in this process. Under overload every policy counts in this process, whatever its
+ * `onStoreFailure`: the store is healthy, and a flood must neither open a gate nor deny everyone.
+ *
+ * A denial that is still cached stays a denial: neither an outage nor a flood is a way around it.
+ */
+export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial }: FallbackOptions) {
+  /** The decision for one limit that is not counted. */
+  function uncounted(policy: Policy, cost: number, mode: 'open' | 'closed'): Decision {
+    const allowed = mode === 'open'
+    return {
+      allowed,
+      limit: policy.limit,
+      cost,
+      remaining: 0,
+      retryAfterMs: allowed ? 0 : waitMs(),
+      resetAfterMs: 0,
+      delayMs: 0,
+      timeMs: usToMs(clock.nowUs()),
+      policy: policy.name,
+      degraded: mode,
+    }
+  }
+
+  /** Takes if all other limits allow it; otherwise only peeks. */
+  function takeLocally(limits: readonly Limit[], mayTake: boolean): ReturnType<LocalCounts['take']> {
+    if (mayTake && limits.length > 0) return counts.take(limits)
+    return { allowed: true, decisions: limits.map((limit) => counts.peek(limit)) }
+  }
+
+  return {
+    decide(method: 'check' | 'peek', request: TakeRequest, reason: DegradedReason): Decision {
+      const { policy, key, cost } = request
+      assertPolicy(policy)
+      assertCost(policy, cost)
+      assertKey(key)
+      const isOverloaded = reason === 'overload'
+      const denial =
+        method === 'check' ? cachedDenial?.([{ policy, key, cost }], isOverloaded)?.decisions[0] : undefined
+      if (denial !== undefined) return denial
+      const mode = modeOf(policy, reason)
+      onDegraded(mode, reason)
+      const decision =
+        mode === 'local' ? counts[method]({ policy, key, cost }) : uncounted(policy, cost, mode)
+      return withReason(decision, reason)
+    },
+
+    take(requests: readonly TakeRequest[], reason: DegradedReason): TakeResult {
+      const asked = limitsOf(requests)
+      const { limits, limitOfRequest } = asked
+      for (const { key } of limits) assertKey(key)
+      const denial = cachedDenial?.(requests, reason === 'overload')
+      if (denial !== undefined) return denial
+      const modes = limits.map(() => 'open' as OnStoreFailure)
+      // Several policies that differ only in `onStoreFailure` may name one limit.
+      for (const [i, { policy }] of requests.entries()) {
+        const limit = limitOfRequest[i]!
+        modes[limit] = stricter(modes[limit]!, modeOf(policy, reason))
+      }
+      const strictest = modes.reduce(stricter)
+      onDegraded(strictest, reason)
+
+      const counted = limits.filter((_, i) => modes[i] === 'local')
+      const local = takeLocally(counted, strictest !== 'closed')
+      const localDecisions = local.decisions.values()
+      const decisions = limits.map(({ policy, cost }, i) => {
+        const mode = modes[i]!
+        const decision = mode === 'local' ? localDecisions.next().value! : uncounted(policy, cost, mode)
+        return withReason(decision, reason)
+      })
+      return takeResult(asked, decisions, local.allowed && strictest !== 'closed')
+    },
+  }
+}
+
+function withReason(decision: Decision, reason: DegradedReason): Decision {
+  return reason === 'overload' ? { ...decision, reason } : decision
+}
+
+function modeOf({ onStoreFailure }: Policy, reason: DegradedReason): OnStoreFailure {
+  return reason === 'overload' ? 'local' : onStoreFailure
+}
+
+function stricter(one: OnStoreFailure, other: OnStoreFailure): OnStoreFailure {
+  return STRICTNESS[one] >= STRICTNESS[other] ? one : other
+}
+
+const STRICTNESS: Record<OnStoreFailure, number> = { open: 0, local: 1, closed: 2 }

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { guardFallible } from '../../test/guarded-store.js'
+import { fixedWindow } from '../policy.js'
+import type { FailureOptions } from './index.js'
+
+const policy = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
+const request = { policy, key: 'k', cost: 1 }
+
+let warnings: { name: string; code: string; message: string }[] = []
+const listener = (warning: Error) => warnings.push(warning as Error & { code: string })
+
+beforeEach(() => {
+  warnings = []
+  process.on('warning', listener)
+})
+
+afterEach(() => {
+  process.off('warning', listener)
+})
+
+/** Node emits warnings in the next tick. */
+async function codes(): Promise<string[]> {
+  await new Promise((resolve) => setImmediate(resolve))
+  return warnings.map(({ code }) => code)
+}
+
+/** A guarded store without an `onEvent` listener. */
+const setUp = (options: FailureOptions = {}) =>
+  guardFallible({ onEvent: undefined, ...options } as unknown as FailureOptions)
+
+it('a store that fails prints one warning with the reason, and one when it is available again', async () => {
+  const { store, guarded, pass } = setUp()
+  await guarded.check(request)
+  store.state = 'failing'
+  for (let i = 0; i < 100; i++) await guarded.check(request)
+  expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE'])
+  expect(warnings[0]).toMatchObject({
+    name: 'TidegateWarning',
+    message: expect.stringMatching(/^The store is down\. .*onStoreFailure/),
+  })
+  for (let i = 0; i < 20; i++) {
+    await pass(500)
+    await guarded.check(request)
+  }
+  expect(await codes()).toHaveLength(1)
+  store.state = 'up'
+  await pass(2000)
+  for (let i = 0; i < 100; i++) await guarded.check(request)
+  expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE', 'TIDEGATE_STORE_RECOVERED'])
+})
+
+it('a store that has never answered prints a warning at its first failure', async () => {
+  const { store, guarded, pass } = setUp({ connectTimeoutMs: 300 })
+  store.state = 'hanging'
+  const decision = guarded.check(request)
+  await pass(300)
+  await decision
+  expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE'])
+  expect(warnings[0]?.message).toContain('The store did not answer within 300 ms.')
+})
+
+it('overload prints one warning each time that it begins', async () => {
+  const { store, guarded, pass } = setUp({ maxInFlight: 1 })
+  await guarded.check(request)
+  for (let round = 1; round <= 2; round++) {
+    store.state = 'hanging'
+    const hanging = guarded.check(request)
+    for (let i = 0; i < 100; i++) await guarded.check(request)
+    expect(await codes()).toStrictEqual(Array(round).fill('TIDEGATE_OVERLOADED'))
+    store.deliver()
+    await hanging
+    store.state = 'up'
+    await pass(5000)
+    await guarded.check(request)
+  }
+  expect(await codes()).toHaveLength(2)
+  expect(warnings[0]?.message).toContain('Too many checks wait for the store.')
+})
+
+it('a starved process prints one warning with the lost time', async () => {
+  const { store, guarded, timers } = setUp()
+  store.state = 'hanging'
+  for (let i = 0; i < 20; i++) {
+    const decision = guarded.check(request)
+    await timers.block(610, store.deliver)
+    await decision
+  }
+  expect(await codes()).toStrictEqual(['TIDEGATE_PROCESS_STARVED'])
+  expect(warnings[0]?.message).toContain('600 ms')
+})
+
+it('prints no warning when onEvent is set', async () => {
+  const { store, guarded, timers, events } = guardFallible({ maxInFlight: 1 })
+  store.state = 'hanging'
+  const hanging = guarded.check(request)
+  await guarded.check(request)
+  await timers.block(600, store.deliver)
+  await hanging
+  store.state = 'failing'
+  for (let i = 0; i < 10; i++) await guarded.check(request)
+  const types = new Set(events.map(({ type }) => type))
+  expect(types).toStrictEqual(new Set(['overload', 'degraded', 'starved', 'call-failed', 'breaker', 'store']))
+  expect(await codes()).toStrictEqual([])
+})

@@ -1,0 +1,45 @@
+import type { FailureEvent } from './events.js'
+
+/**
+ * Prints each change as one process warning: for limiters without an `onEvent` listener, so that a limit which does
+ * not hold is never silent.
+ */
+export function warnOnChange(): (event: FailureEvent) => void {
+  return (event) => {
+    if (event.type === 'store') {
+      if (event.isUp) warn('STORE_RECOVERED', 'The store is available again; limits are shared and exact.')
+      else
+        warn(
+          'STORE_UNAVAILABLE',
+          `${messageOf(event.error)} Until the store is available, each policy answers by its onStoreFailure: 'open' (the default) allows every request.`,
+        )
+    }
+    if (event.type === 'starved' && event.isStarved) {
+      warn(
+        'PROCESS_STARVED',
+        `This process could not run for ${Math.round(event.lateMs)} ms: the event loop is blocked or the CPU quota is used up. Checks wait for the store longer than their deadline.`,
+      )
+    }
+    if (event.type === 'overload' && event.isOverloaded) {
+      warn(
+        'OVERLOADED',
+        'Too many checks wait for the store. The excess is counted in this process until the queue is shorter; the store itself is healthy.',
+      )
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.endsWith('.') ? message : `${message}.`
+}
+
+function warn(code: string, message: string): void {
+  const { process, console } = globalThis as {
+    process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void }
+    console?: { warn(message: string): void }
+  }
+  if (typeof process?.emitWarning === 'function')
+    process.emitWarning(message, { type: 'TidegateWarning', code: `TIDEGATE_${code}` })
+  else console?.warn(`TidegateWarning [TIDEGATE_${code}]: ${message}`)
+}

@@ -1,0 +1,136 @@
+import type { Decision } from '../decision.js'
+import type { Policy } from '../policy.js'
+
+/**
+ * Where state lives. A store receives what to count and returns decisions, so that reading, deciding and writing
+ * are one atomic step wherever the state is.
+ *
+ * The contract, enforced by the conformance suite in `@tidegate/core/testing`:
+ *
+ * - Time is the store's own. Two processes on one store share one clock.
+ * - State belongs to a policy's name and a key; no two different pairs ever share it.
+ * - A denial is a value. A store throws (or rejects) only for invalid input, before anything is charged, or with
+ *   `STORE_FAILED` when it is unavailable.
+ * - Methods return plain values or promises. A store in this process returns plain values.
+ */
+export interface Store {
+  /** What `withFallback` may use or must know about this store. Default: a remote store with no extras. */
+  readonly traits?: StoreTraits
+  /** Takes from one limit. */
+  check(request: TakeRequest, call?: Call): MaybePromise<Decision>
+  /** Takes from every limit or from none. */
+  take(requests: readonly TakeRequest[], call?: Call): MaybePromise<TakeResult>
+  /** What `check` would return now, with nothing charged: `remaining` and `resetAfterMs` are unchanged. */
+  peek(request: TakeRequest, call?: Call): MaybePromise<Decision>
+  /** Gives back units of an earlier decision; returns how many, 0 if its time no longer counts. */
+  refund(request: RefundRequest, call?: Call): MaybePromise<number>
+  /** Resets a key. */
+  reset(request: ResetRequest, call?: Call): MaybePromise<void>
+  /** Closes connections. Later calls fail with `STORE_FAILED`. */
+  close(): MaybePromise<void>
+}
+
+/** One call as its caller sees it. */
+export interface Call {
+  /** True once the caller has stopped waiting. A request that has not been sent by then must not be sent. */
+  abandoned: boolean
+}
+
+/** Optional abilities of a store. A store without any of them works; each one makes failures cheaper to handle. */
+export interface StoreTraits {
+  /**
+   * `in-process`: it returns plain values and cannot fail. `guarded`: it has a fallback already. `createLimiter` adds
+   * nothing to either. Default: a remote store, which can fail.
+   */
+  readonly kind?: 'in-process' | 'guarded'
+  /** Resolves once the store can decide, or rejects with the reason. Default: one `peek` is tried. */
+  ready?(): Promise<void>
+  /**
+   * The denial of this take, if it is known without a call. With `isOverloaded`, also one that is too old for normal
+   * use but whose wait is not over. Default: nothing is cached.
+   */
+  cachedDenial?(requests: readonly TakeRequest[], isOverloaded: boolean): TakeResult | undefined
+  /**
+   * For how long the store has left a call about these requests unanswered, in milliseconds of `EventLoopTime`:
+   * infinite without a connection, 0 if nothing has been sent. It tells a slow store from a queue in this process.
+   * Default: every call counts as sent at once.
+   */
+  silentMs?(requests: readonly ResetRequest[]): number
+  /**
+   * The part of the store that a key is in, for a store whose parts can fail one by one, such as a cluster. The
+   * request is unchecked and may be of any kind: throw if it is malformed. Default: the store is one part.
+   */
+  partOf?(request: ResetRequest): string
+  /** Calls the listener whenever the store becomes reachable again, so that it is tried at once. Default: never. */
+  onReachable?(listener: () => void): void
+}
+
+/** A store in this process: plain values, no promises. */
+export interface SyncStore extends Store {
+  readonly traits: StoreTraits & { readonly kind: 'in-process' }
+  check(request: TakeRequest): Decision
+  take(requests: readonly TakeRequest[]): WholeTakeResult
+  peek(request: TakeRequest): Decision
+  refund(request: RefundRequest): number
+  reset(request: ResetRequest): void
+  close(): void
+}
+
+/** A store that always returns promises: on another machine, or with a fallback around it. */
+export interface AsyncStore extends Store {
+  check(request: TakeRequest, call?: Call): Promise<Decision>
+  take(requests: readonly TakeRequest[], call?: Call): Promise<TakeResult>
+  peek(request: TakeRequest, call?: Call): Promise<Decision>
+  refund(request: RefundRequest, call?: Call): Promise<number>
+  reset(request: ResetRequest, call?: Call): Promise<void>
+}
+
+export interface TakeRequest {
+  policy: Policy
+  /** The client: 1 to 256 bytes of well-formed Unicode without control characters. */
+  key: string
+  /** How many units, a whole number from 1 to the policy's limit. */
+  cost: number
+}
+
+export interface TakeResult {
+  /** Whether every limit allowed it; if not, none was charged. */
+  allowed: boolean
+  /**
+   * One for each request, in order: whether that limit alone would have allowed it. `undefined` for a limit
+   * that was not looked at, because a cached denial of another limit had already denied the take: see
+   * `withDenialCache`. Never in a take that is allowed.
+   */
+  decisions: (Decision | undefined)[]
+  /** The longest wait of the limits; 0 if allowed. */
+  retryAfterMs: number
+  /** The longest delay of the limits; 0 if denied. */
+  delayMs: number
+}
+
+/** The result of a store that looks at every limit. */
+export interface WholeTakeResult extends TakeResult {
+  decisions: Decision[]
+}
+
+export interface RefundRequest {
+  policy: Policy
+  key: string
+  /** `timeMs` of the decision that took the units. */
+  timeMs: number
+  /** How many of its units to give back, a whole number from 1. */
+  cost: number
+  /** `degraded` of that decision: units that were not taken from the store are not given back to it. */
+  degraded?: Decision['degraded'] | undefined
+}
+
+export interface ResetRequest {
+  policy: Policy
+  key: string
+}
+
+export type MaybePromise<T> = T | Promise<T>
+
+export function isPromise<T>(answer: MaybePromise<T>): answer is Promise<T> {
+  return typeof (answer as Promise<T> | undefined)?.then === 'function'
+}
