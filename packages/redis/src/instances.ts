@@ -1,4 +1,4 @@
-import { LUA } from './lua.generated.js'
+import { INSTANCES_SCRIPT } from './lua.generated.js'
 import { commandsOf } from './store-commands.js'
 
 /*
@@ -28,7 +28,7 @@ export function instancesOf(store: object): SharedInstances {
     async report(line) {
       if (Buffer.byteLength(line) > MAX_LINE_BYTES) throw new RangeError('A line has at most 1024 bytes')
       const limits = [GONE_AFTER_MS, MAX_LINES, MAX_LINE_BYTES].map(String)
-      const lines = await send(key, 'EVAL', [LUA.instances, '1', key, line, ...limits])
+      const lines = await send(key, 'EVAL', [INSTANCES_SCRIPT.text, '1', key, line, ...limits])
       return Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : []
     },
     async leave(line) {
