@@ -1,5 +1,6 @@
 // Writes the Lua scripts of packages/redis into a TypeScript module, so that a bundled application contains them.
 // Uses only Node's own modules: setup.mjs calls it before any dependency is needed.
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,17 +8,55 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Throws if a Lua file is missing. Writes the module only if its text changes, so that tsc does not rebuild.
+ * The files of each script. A script is its files one after another, so a file can only use functions of earlier ones.
+ * @type {Record<string, string[]>}
+ */
+const SCRIPTS = {
+  CHECK_SCRIPT: [
+    'lib/exact.lua',
+    'lib/state.lua',
+    'lib/bucket.lua',
+    'lib/log.lua',
+    'fixed-window.lua',
+    'sliding-window-log.lua',
+    'sliding-window-counter.lua',
+    'token-bucket.lua',
+    'leaky-bucket.lua',
+    'main.lua',
+  ],
+  INSTANCES_SCRIPT: ['instances.lua'],
+}
+
+/**
+ * The text of each script. Throws if a file is missing, or if a file of the folder belongs to no script.
+ * @param {string} folder
+ */
+export function readScripts(folder) {
+  const used = Object.values(SCRIPTS).flat()
+  const unused = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.lua') && !used.includes(name))
+  if (unused.length > 0) {
+    throw new Error(
+      `${unused.join(', ')} in ${folder} belongs to no script; add it to scripts/embed-lua.mjs.`,
+    )
+  }
+  return Object.entries(SCRIPTS).map(([name, files]) => ({
+    name,
+    text: files.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n'),
+  }))
+}
+
+/**
+ * Writes the module only if its text changes, so that tsc does not compile it again.
  * @param {string} [redisPackage] the folder with `lua/` and `src/`
  */
 export function embedLua(redisPackage = join(root, 'packages', 'redis')) {
-  const folder = join(redisPackage, 'lua')
-  const names = readdirSync(folder).filter((name) => name.endsWith('.lua'))
-  const entries = names.sort().map((name) => {
-    const text = readFileSync(join(folder, name), 'utf8')
-    return `  ${JSON.stringify(name.slice(0, -'.lua'.length))}: ${JSON.stringify(text)},\n`
+  const scripts = readScripts(join(redisPackage, 'lua')).map(({ name, text }) => {
+    const sha = createHash('sha1').update(text).digest('hex')
+    return `export const ${name} = {\n  sha: '${sha}',\n  text: ${JSON.stringify(text)},\n}\n`
   })
-  const module = `// Written by scripts/embed-lua.mjs from lua/; do not edit.\nexport const LUA = {\n${entries.join('')}}\n`
+  const module = ['// Written by scripts/embed-lua.mjs from lua/. Do not edit.\n', ...scripts].join('\n')
   const target = join(redisPackage, 'src', 'lua.generated.ts')
   if (existsSync(target) && readFileSync(target, 'utf8') === module) return
   writeFileSync(target, module)

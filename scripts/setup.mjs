@@ -16,6 +16,9 @@ const FORMATS = [
   { folder: 'cjs', type: 'commonjs' },
 ]
 
+/** The programs that `npm run check` starts. */
+const LINTERS = [{ command: 'luacheck', package: 'lua-check', for: 'checks of the Lua files' }]
+
 /** What the tests start, and the Debian package that has it. */
 const TOOLS = [
   { command: 'redis-server', package: 'redis-server', for: 'the tests of the Redis store' },
@@ -23,13 +26,15 @@ const TOOLS = [
   { command: 'curl', package: 'curl', for: 'the examples of the service' },
   { command: 'python3', package: 'python3', for: 'the examples of the service' },
   { command: 'openssl', package: 'openssl', for: 'certificates for tests over TLS' },
+  ...LINTERS,
 ]
 
 checkNode()
 installDependencies()
 build()
 buildPage()
-if (process.argv.includes('--tools')) installTools()
+if (process.argv.includes('--tools')) installTools(TOOLS)
+if (process.argv.includes('--linters')) installTools(LINTERS)
 
 function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
@@ -125,8 +130,9 @@ function hashOf(files) {
   return hash.digest('hex')
 }
 
-function installTools() {
-  const missing = TOOLS.filter((tool) => !isOnPath(tool.command))
+/** @param {typeof TOOLS} tools */
+function installTools(tools) {
+  const missing = tools.filter((tool) => !isOnPath(tool.command))
   if (missing.length === 0) return
   const packages = missing.map((tool) => tool.package)
   const mayInstall = process.getuid?.() === 0 && isOnPath('apt-get')

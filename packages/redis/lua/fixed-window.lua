@@ -1,47 +1,70 @@
 --[[
-Fixed window: the twin of core's algorithms/fixed-window.ts.
+Fixed window: twin of core's algorithms/fixed-window.ts. fixed_window() returns:
 
-Input:  limit, a = window in microseconds, key, now, cost, mode; of a refund: decided_at in place of mode
-State:  f, start, length, count; see state.lua
-Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given; of both: known, state, ttl
+  decide(limit, window, _, key, now, cost, mode)         allowed, remaining, retry_after, reset_after
+  refund(limit, window, _, key, now, cost, decided_at)   the units given back
+
+State: f, start, length, count
 ]]
-local window = a
-local start, length, count = read(key, 'f', '<c1ddd', 25)
--- No window is longer than 366 days: that is damage too.
-known = start ~= nil and length <= 31622400000000
-if not known then start, length, count = 0, 0, 0 end
+local function fixed_window()
+  -- No window is longer than 366 days. A longer one in Redis is damage.
+  local MAX_WINDOW = 31622400000000
 
-local at = now
-if start > now and start - now <= window then at = start end
+  local function decide(limit, window, _, key, now, cost, mode)
+    local start, length, count = read_state(key, 'f', 3)
+    local known = start and length <= MAX_WINDOW
+    if not known then start, length, count = now - now % window, window, 0 end
 
-if kind == REFUND then
-  given = 0
-  local finish = start + length
-  if at >= start and at < finish and decided_at >= start and decided_at < finish then given = math.min(cost, count) end
-  count = count - given
-  ttl = finish - now
-  if given > 0 then state = count == 0 and '' or struct.pack('<c1ddd', 'f', start, length, count) end
-else
-  local moved = start > at
-  if moved then start = now - now % length end
+    -- 1. Clock: if the clock stepped back by at most a window, decide as of the state's window. If it stepped back
+    --    further, the state was written under another clock and its count moves into the current window.
+    local at = start > now and start - now <= window and start or now
+    local moved = start > at
+    if moved then start = now - now % length end
 
-  if at >= start + length then
-    start, length, count = at - at % window, window, 0
+    -- 2. State now: the count starts again once its window is over.
+    if at >= start + length then
+      start, length, count = at - at % window, window, 0
+    end
+
+    -- 3. Decision.
+    local room = math.max(0, limit - count)
+    local allowed = cost <= room
+    local charged = allowed and mode == 'take'
+    local retry_after = allowed and 0 or start + length - now
+    if charged then
+      -- An unfinished window of another length hands its count over to the current one.
+      start, length, count = at - at % window, window, count + cost
+    end
+
+    -- 4. New state.
+    local ends_after = start + length - now
+    if charged or (moved and mode ~= 'peek') then
+      write_state(key, ends_after, struct.pack('<c1ddd', 'f', start, length, count))
+    elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
+      write_state(key, ends_after)
+    end
+
+    -- 5. Waits.
+    return allowed, charged and room - cost or room, retry_after, count == 0 and 0 or ends_after
   end
 
-  local room = limit - count
-  if room < 0 then room = 0 end
-  allowed = cost <= room
-  local charged = allowed and mode == 'take'
-  if not allowed then retry_after = start + length - now end
-  if charged then
-    -- A window of another length that is not over yet hands its count to the current one.
-    start, length, count = at - at % window, window, count + cost
+  -- Gives units back while the window that they were counted in lasts.
+  local function refund(_, window, _, key, now, cost, decided_at)
+    local start, length, count = read_state(key, 'f', 3)
+    if not start or length > MAX_WINDOW then return 0 end
+    local finish = start + length
+    local at = start > now and start - now <= window and start or now
+    local counts = at >= start and at < finish and decided_at >= start and decided_at < finish
+    local given = counts and math.min(cost, count) or 0
+    if given == 0 then return 0 end
+
+    if given == count then
+      redis.call('DEL', key)
+    else
+      write_state(key, finish - now, struct.pack('<c1ddd', 'f', start, length, count - given))
+    end
+    return given
   end
 
-  ttl = start + length - now
-  if charged or (moved and mode ~= 'peek') then state = struct.pack('<c1ddd', 'f', start, length, count) end
-
-  remaining = charged and room - cost or room
-  if count > 0 then reset_after = ttl end
+  return decide, refund
 end

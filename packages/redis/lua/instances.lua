@@ -1,25 +1,25 @@
 --[[
-A process says that it is there, and is told who else is.
+Records that a process is active, and lists the active processes.
 
-Input:  KEYS   [1] the sorted set of lines, each with the time in milliseconds at which it was last said
+Input:  KEYS   [1] the sorted set: one line for each process, scored with the time of its last report in milliseconds
         ARGV   [1] the line of this process
-               [2] after how many milliseconds without a word one is gone
-               [3] how many lines to answer at most
-               [4] how many bytes a line may have; longer ones are not answered
-Output: the lines of all that are there, this one too, the newest first
+               [2] the age in milliseconds at which a line is removed
+               [3] the maximum number of lines to return
+               [4] the maximum length of a line in bytes; longer lines are not returned
+Output: the lines of all active processes, this one included, the newest first
 ]]
-local key, own = KEYS[1], ARGV[1]
-local gone_after, max_lines, max_bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local key, line = KEYS[1], ARGV[1]
+local max_age, max_lines, max_bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-redis.call('ZREMRANGEBYSCORE', key, '-inf', now - gone_after)
-redis.call('ZADD', key, now, own)
-redis.call('PEXPIRE', key, gone_after)
+redis.call('ZREMRANGEBYSCORE', key, '-inf', now - max_age)
+redis.call('ZADD', key, now, line)
+redis.call('PEXPIRE', key, max_age)
 
 local lines = {}
-for _, line in ipairs(redis.call('ZREVRANGEBYSCORE', key, '+inf', now - gone_after, 'LIMIT', 0, max_lines)) do
-  if #line <= max_bytes then lines[#lines + 1] = line end
+for _, each in ipairs(redis.call('ZREVRANGEBYSCORE', key, '+inf', now - max_age, 'LIMIT', 0, max_lines)) do
+  if #each <= max_bytes then lines[#lines + 1] = each end
 end
 return lines

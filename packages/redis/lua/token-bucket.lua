@@ -1,46 +1,68 @@
 --[[
-Token bucket: the twin of core's algorithms/token-bucket.ts.
-The level is what is left: it rises with time and falls with every request.
+Token bucket: twin of core's algorithms/token-bucket.ts. token_bucket() returns:
 
-Input:  limit, a = n, b = d, key, now, cost, mode; of a refund: decided_at in place of mode
-State:  t, level, unit, time; see state.lua
-Output: allowed, remaining, retry_after, reset_after (microseconds); of a refund: given; of both: known, state, ttl
+  decide(limit, n, d, key, now, cost, mode)         allowed, remaining, retry_after, reset_after
+  refund(limit, n, d, key, now, cost, decided_at)   the units given back, times d
+
+State: t, level, unit, time. The level is the tokens in the bucket at `time`, where one token counts as `unit`.
 ]]
-local n, d = a, b
-local full = limit * d
-local level, unit, time = read(key, 't', '<c1ddd', 25)
-known = level ~= nil
-if not known then level, unit, time = full, d, now end
+local function token_bucket()
+  local function decide(limit, n, d, key, now, cost, mode)
+    local full = limit * d
+    local level, unit, time = read_state(key, 't', 3)
+    local known = level
+    if not known then level, unit, time = full, d, now end
 
-local at = now
-if time > now and time - now <= full / n then at = time end
-local moved = time > at
+    -- 1. Clock: if the clock stepped back a little, decide as of the state's time. If it stepped back by more than the
+    --    time to fill the bucket, the state was written under another clock and moves to now.
+    local at = time > now and time - now <= full / n and time or now
+    local moved = time > at
 
-if unit ~= d then
-  -- CONVERT
-  level = convert(level, unit, limit, d, 0)
-end
-if not moved then level = level + (at - time) * n end
-if level > full then level = full end
+    -- 2. State now: the level, refilled up to this moment.
+    if unit ~= d then level = convert_level(level, unit, limit, d, 'down') end
+    if not moved then level = level + (at - time) * n end
+    level = math.min(full, level)
 
-if kind == REFUND then
-  given = 0
-  if known and decided_at <= at and at - decided_at < full / n then given = math.min(cost * d, full - level) end
-  if given > 0 then
-    level = level + given
-    ttl = at - now + ceil((full - level) / n)
-    state = level == full and '' or struct.pack('<c1ddd', 't', level, d, at)
+    -- 3. Decision.
+    local room = math.floor(level / d)
+    local allowed = cost <= room
+    local charged = allowed and mode == 'take'
+    local retry_after = allowed and 0 or at - now + math.ceil((cost * d - level) / n)
+    if charged then level = level - cost * d end
+
+    -- 4. New state.
+    local full_after = at - now + math.ceil((full - level) / n)
+    if charged or (moved and mode ~= 'peek') then
+      write_state(key, full_after, struct.pack('<c1ddd', 't', level, d, at))
+    elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
+      write_state(key, full_after)
+    end
+
+    -- 5. Waits.
+    return allowed, charged and room - cost or room, retry_after, level == full and 0 or full_after
   end
-else
-  local room = floor(level / d)
-  allowed = cost <= room
-  local charged = allowed and mode == 'take'
-  if not allowed then retry_after = at - now + ceil((cost * d - level) / n) end
-  if charged then level = level - cost * d end
 
-  ttl = at - now + ceil((full - level) / n)
-  if charged or (moved and mode ~= 'peek') then state = struct.pack('<c1ddd', 't', level, d, at) end
+  -- Gives tokens back while the bucket could not have refilled completely since `decided_at`. It never overflows.
+  local function refund(limit, n, d, key, now, cost, decided_at)
+    local full = limit * d
+    local level, unit, time = read_state(key, 't', 3)
+    if not level then return 0 end
+    local at = time > now and time - now <= full / n and time or now
+    if decided_at > at or at - decided_at >= full / n then return 0 end
 
-  remaining = charged and room - cost or room
-  if level ~= full then reset_after = ttl end
+    if unit ~= d then level = convert_level(level, unit, limit, d, 'down') end
+    level = math.min(full, level + math.max(0, at - time) * n)
+    local given = math.min(cost * d, full - level)
+    if given == 0 then return 0 end
+
+    level = level + given
+    if level == full then
+      redis.call('DEL', key)
+    else
+      write_state(key, at - now + math.ceil((full - level) / n), struct.pack('<c1ddd', 't', level, d, at))
+    end
+    return given
+  end
+
+  return decide, refund
 end

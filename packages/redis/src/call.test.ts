@@ -1,43 +1,45 @@
-import { fixedWindow } from '@tidegate/core'
+import { fixedWindow, tokenBucket } from '@tidegate/core'
 import { describe, expect, it } from 'vitest'
+import { type Entry, encode } from './call.js'
 import { RedisStore } from './redis-store.js'
 
 const policy = fixedWindow({ limit: 5, window: '1h', name: 'hour' })
+const bucket = tokenBucket({ capacity: 7, refillRate: '3/1s', name: 'bucket' })
 const request = { policy, key: 'k', cost: 1 }
 const NOW_US = 1_800_000_000_000_000
 
-function storeThatHears(answer: unknown): RedisStore {
-  return new RedisStore({ call: async () => answer, quit: async () => 'OK' })
+function storeWithReply(reply: unknown): RedisStore {
+  return new RedisStore({ call: async () => reply, quit: async () => 'OK' })
 }
 
-describe('what is no answer of the script is no decision', () => {
+describe('a reply that the script cannot have made fails the check', () => {
   it.each([
-    ['nothing', null],
+    ['null', null],
     ['text', 'OK'],
     ['an empty list', []],
-    ['a number too few', [NOW_US, 11, 0]],
+    ['one number too few', [NOW_US, 11, 0]],
     ['numbers as text', [String(NOW_US), '11', '0', '0']],
-    ['nothing for a number', [NOW_US, null, 0, 0]],
-    ['no number', [NOW_US, Number.NaN, 0, 0]],
+    ['null instead of a number', [NOW_US, null, 0, 0]],
+    ['NaN', [NOW_US, Number.NaN, 0, 0]],
     ['a fraction', [NOW_US, 1.5, 0, 0]],
-    ['more than the limit', [NOW_US, 12, 0, 0]],
-    ['less than nothing', [NOW_US, -2, 0, 0]],
-    ['a time before all time', [-1, 11, 0, 0]],
-    ['a time beyond what is exact', [2 ** 60, 11, 0, 0]],
+    ['more remaining than the limit', [NOW_US, 12, 0, 0]],
+    ['a negative number', [NOW_US, -2, 0, 0]],
+    ['a time before the epoch', [-1, 11, 0, 0]],
+    ['a time beyond 2^53', [2 ** 60, 11, 0, 0]],
     ['a reset in the past', [NOW_US, 11, -1, 0]],
-    ['a wait without end', [NOW_US, 10, 0, Number.POSITIVE_INFINITY]],
-  ])('%s', async (_, answer) => {
-    await expect(storeThatHears(answer).check(request)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    ['an infinite wait', [NOW_US, 10, 0, Number.POSITIVE_INFINITY]],
+  ])('%s', async (_, reply) => {
+    await expect(storeWithReply(reply).check(request)).rejects.toMatchObject({ code: 'STORE_FAILED' })
   })
 
   it.each([-2, 2])('a refund of %s for a cost of 1', async (given) => {
-    const refund = storeThatHears([NOW_US, given, 0, 0]).refund({ ...request, timeMs: NOW_US / 1000 })
+    const refund = storeWithReply([NOW_US, given, 0, 0]).refund({ ...request, timeMs: NOW_US / 1000 })
     await expect(refund).rejects.toMatchObject({ code: 'STORE_FAILED' })
   })
 })
 
-it('a limit of whose answer nothing can be made fails by itself, and the others are decided', async () => {
-  const store = storeThatHears([NOW_US, 11, 1000, 0, 12, 1000, 0, 9, 1000, 0])
+it('invalid numbers for one entry fail that entry alone', async () => {
+  const store = storeWithReply([NOW_US, 11, 1000, 0, 12, 1000, 0, 9, 1000, 0])
   const checks = ['a', 'b', 'c'].map((key) => store.check({ ...request, key }))
   expect(await Promise.allSettled(checks)).toMatchObject([
     { status: 'fulfilled', value: { remaining: 5 } },
@@ -46,10 +48,52 @@ it('a limit of whose answer nothing can be made fails by itself, and the others 
   ])
 })
 
-it('an answer of the script is one', async () => {
-  expect(await storeThatHears([NOW_US, 11, 1000, 0]).check(request)).toMatchObject({
+it('a valid reply is a decision', async () => {
+  expect(await storeWithReply([NOW_US, 11, 1000, 0]).check(request)).toMatchObject({
     allowed: true,
     remaining: 5,
     resetAfterMs: 1,
+  })
+})
+
+describe('the arguments of a call', () => {
+  const POLICY = ['5', '3600000000', '0', 'f']
+  const KIND = 2 ** 30
+  const INDEX = 8 * KIND
+  const COUNT = 1024 * INDEX
+
+  it('equal checks share one argument', () => {
+    const checks = ['a', 'b', 'c'].map(
+      (redisKey): Entry => ({ kind: 'take', limits: [{ policy, redisKey, cost: 2 }] }),
+    )
+    expect(encode(checks, 9).args).toStrictEqual([
+      '3',
+      'a',
+      'b',
+      'c',
+      '9',
+      '1',
+      ...POLICY,
+      String(2 + 2 * COUNT),
+    ])
+  })
+
+  it('a take of several limits has one argument for itself and one for each limit', () => {
+    const limits = [
+      { policy, redisKey: 'a', cost: 1 },
+      { policy: bucket, redisKey: 'b', cost: 4 },
+    ]
+    const expected = ['2', 'a', 'b', '0', '2', ...POLICY, '7', '3', '1000000', 't']
+    expected.push(String(2 * KIND + COUNT), '1', String(4 + INDEX))
+    expect(encode([{ kind: 'take', limits }], 0).args).toStrictEqual(expected)
+  })
+
+  it('equal refunds do not share one, because each has the time of its decision', () => {
+    const refund = { kind: 'refund', limits: [{ policy, redisKey: 'a', cost: 1 }], decidedAt: 8 } as const
+    const code = String(1 + 3 * KIND)
+    expect(encode([refund, { ...refund, decidedAt: 9 }], 0).args).toStrictEqual([
+      ...['2', 'a', 'a', '0', '1', ...POLICY],
+      ...[code, '8', code, '9'],
+    ])
   })
 })

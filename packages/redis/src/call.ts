@@ -1,8 +1,8 @@
 import type { Decision, Policy } from '@tidegate/core'
 import { TidegateError } from '@tidegate/core'
-import { LETTERS, type Script, scriptFor } from './script.js'
+import { SCRIPT, type Script } from './script.js'
 
-/** One limit of one entry, with the name of its Redis key. */
+/** One limit of an entry, with the name of its Redis key. */
 export interface RedisLimit {
   policy: Policy
   redisKey: string
@@ -10,98 +10,110 @@ export interface RedisLimit {
 }
 
 /**
- * What is decided as one: a check, a peek, several limits all or nothing, a refund, a reset, or a look: a peek
- * that repairs what a refused check would repair.
+ * One unit of work for the script: a check, a take of several limits (all or none), a peek, a refund or a reset. `look`
+ * is a peek that also repairs a state from another clock, as a denied check does.
  */
 export type Entry =
   | { kind: 'take'; limits: readonly RedisLimit[] }
   | { kind: 'peek' | 'look' | 'reset'; limits: readonly [RedisLimit] }
-  /** Of a decision that was made then, in microseconds. */
+  /** `decidedAt` is the time of the decision, in microseconds. */
   | { kind: 'refund'; limits: readonly [RedisLimit]; decidedAt: number }
 
-/** What the script found for one entry. */
+/** The script's result for one entry. */
 export type EntryReply = Decided | { failed: Error }
 
-/** A decision for each limit, and the units that a refund gave. */
+/** One decision for each limit, and the units that a refund gave back. */
 export interface Decided {
   decisions: Decision[]
   given: number
 }
 
+/** The numbers and letters of `lua/main.lua`. */
 const KINDS = { take: 0, peek: 1, together: 2, refund: 3, look: 4, reset: 5 }
-/** What one number of a call is put together of, and `main.lua` takes apart: 53 bits in all. */
+const LETTERS: Record<Policy['algorithm'], string> = {
+  'fixed-window': 'f',
+  'sliding-window-log': 'l',
+  'sliding-window-counter': 'c',
+  'token-bucket': 't',
+  'leaky-bucket': 'k',
+}
+
+/** The parts of one argument, 53 bits in all: cost, kind, index of the policy, number of limits - 1. */
 const COSTS = 2 ** 30
 const POLICIES = 2 ** 10
 const RUN = COSTS * 8 * POLICIES
 const MAX_RUN = 2 ** 10
 
-/** What one call sends. */
+/** One call of the script. */
 export interface ScriptCall {
   script: Script
-  /** What comes after the script: how many keys, the keys, and the arguments. */
+  /** What follows the script in the command: the number of keys, the keys, and the arguments. */
   args: string[]
 }
 
-/** The script, keys and arguments of one call of the script; see `lua/main.lua`. */
+/** Writes the input of `lua/main.lua`. */
 export function encode(entries: readonly Entry[], timeUs: number): ScriptCall {
-  const args = ['']
+  const keys: string[] = []
   const policies: Policy[] = []
   const runs: string[] = []
   let run = -1
   let length = 0
+
+  function codeOf(kind: number, { policy, cost }: RedisLimit): number {
+    let index = policies.indexOf(policy)
+    if (index < 0) index = policies.push(policy) - 1
+    return Math.min(cost, COSTS - 1) + COSTS * (kind + 8 * index)
+  }
+
   function endRun(): void {
     if (length > 0) runs.push(String(run + RUN * (length - 1)))
     length = 0
   }
+
   for (const entry of entries) {
-    for (let i = 0; i < entry.limits.length; i++) {
-      const { policy, redisKey, cost } = entry.limits[i]!
-      let index = policies.indexOf(policy)
-      if (index < 0) index = policies.push(policy) - 1
-      const kind = i < entry.limits.length - 1 ? KINDS.together : KINDS[entry.kind]
-      const code = Math.min(cost, COSTS - 1) + COSTS * (kind + 8 * index)
-      if (code !== run || length === MAX_RUN || entry.kind === 'refund') endRun()
+    for (const { redisKey } of entry.limits) keys.push(redisKey)
+    if (entry.limits.length > 1) {
+      endRun()
+      runs.push(String(COSTS * KINDS.together + RUN * (entry.limits.length - 1)))
+      for (const limit of entry.limits) runs.push(String(codeOf(KINDS.take, limit)))
+    } else {
+      const code = codeOf(KINDS[entry.kind], entry.limits[0]!)
+      if (code !== run || length === MAX_RUN) endRun()
       run = code
       length++
-      args.push(redisKey)
+      if (entry.kind === 'refund') {
+        endRun()
+        runs.push(String(entry.decidedAt))
+      }
     }
-    if (entry.limits.length > 1 || entry.kind === 'refund') endRun()
-    if (entry.kind === 'refund') runs.push(String(entry.decidedAt))
   }
   endRun()
-  args[0] = String(args.length - 1)
-  args.push(String(timeUs), ...runs)
-  const { algorithm } = policies[0]!
-  const isOne = policies.every((policy) => policy.algorithm === algorithm)
-  for (let i = policies.length - 1; i >= 0; i--) {
-    const policy = policies[i]!
-    args.push(...argumentsOf(policy))
-    if (!isOne) args.push(LETTERS[policy.algorithm])
-  }
-  return { script: scriptFor(isOne ? algorithm : undefined), args }
+  const ofPolicies = policies.flatMap(argumentsOf)
+  const args = [String(keys.length), ...keys, String(timeUs), String(policies.length), ...ofPolicies, ...runs]
+  return { script: SCRIPT, args }
 }
 
-/** Three arguments for a policy, made once. */
+/** The four arguments of a policy, written once for each policy. */
 function argumentsOf(policy: Policy): string[] {
-  let known = argumentsByPolicy.get(policy)
-  if (known === undefined) {
+  let args = argumentsByPolicy.get(policy)
+  if (args === undefined) {
     const [a, b] = 'windowUs' in policy ? [policy.windowUs, 0] : [policy.n, policy.d]
-    known = [String(policy.limit), String(a), String(b)]
-    argumentsByPolicy.set(policy, known)
+    args = [String(policy.limit), String(a), String(b), LETTERS[policy.algorithm]]
+    argumentsByPolicy.set(policy, args)
   }
-  return known
+  return args
 }
 
 const argumentsByPolicy = new WeakMap<Policy, string[]>()
 
 /**
- * What the reply says of each entry. Anything that is not as `lua/main.lua` promises is refused; of one entry alone,
- * where it can be told which: the others have been decided.
+ * Reads the output of `lua/main.lua`. An entry whose numbers are invalid fails alone, because the others were decided; a
+ * reply that has too few numbers throws.
  */
 export function decode(entries: readonly Entry[], reply: unknown): EntryReply[] {
   let reason = 1
   for (const entry of entries) reason += 3 * entry.limits.length
-  if (!Array.isArray(reply) || reply.length < reason) throw notAnAnswer()
+  if (!Array.isArray(reply) || reply.length < reason) throw invalidReply()
   const numbers: readonly unknown[] = reply
   const now = whole(numbers[0])
   let at = 1
@@ -109,7 +121,7 @@ export function decode(entries: readonly Entry[], reply: unknown): EntryReply[] 
     const first = at
     at += 3 * entry.limits.length
     if (numbers[first] === -1) {
-      return { failed: new Error(String(reply[reason++] ?? 'the script gave no reason')) }
+      return { failed: new Error(String(reply[reason++] ?? 'the script reported no reason')) }
     }
     try {
       return decidedOf(entry, now, numbers, first)
@@ -131,7 +143,7 @@ function decidedOf(entry: Entry, now: number, numbers: readonly unknown[], first
   return { decisions, given: 0 }
 }
 
-/** A bucket may take up to 2^53 to fill, and its clock may have stepped back by as much. */
+/** In microseconds: up to 2^53 for a bucket to fill, and as much again if the clock stepped back. */
 const MAX_WAIT = 2 ** 54
 
 function decisionOf(
@@ -159,12 +171,12 @@ function decisionOf(
 
 function whole(value: unknown, max = Number.MAX_SAFE_INTEGER): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max) return value
-  throw notAnAnswer()
+  throw invalidReply()
 }
 
-function notAnAnswer(): TidegateError {
+function invalidReply(): TidegateError {
   return new TidegateError(
     'STORE_FAILED',
-    'Redis answered with something that is not an answer of the script. Leave stringNumbers of an ioredis client off.',
+    'Redis sent a reply that the script cannot have made. Clients must return numbers as numbers: do not set stringNumbers of ioredis.',
   )
 }

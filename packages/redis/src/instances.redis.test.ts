@@ -29,7 +29,7 @@ describe('the instances that share a Redis', () => {
     await server?.stop()
   })
 
-  it('see each other, and see each other go', async () => {
+  it('see each other come and go', async () => {
     const [a, b] = [open(), open()]
     await ready(a)
     expect(await a.report('a')).toStrictEqual(['a'])
@@ -40,7 +40,7 @@ describe('the instances that share a Redis', () => {
     expect(await a.report('a')).toStrictEqual(['a'])
   })
 
-  it('are forgotten when they have said nothing for a while, and the key goes with the last', async () => {
+  it('disappear when they stop reporting, and the key expires', async () => {
     const a = open()
     await ready(a)
     await admin.zadd(KEY, Date.now() - 60_000, 'long gone')
@@ -51,7 +51,7 @@ describe('the instances that share a Redis', () => {
     expect(ttl).toBeLessThanOrEqual(20_000)
   })
 
-  it('ignores lines that are too long, and the oldest of too many', async () => {
+  it('lines that are too long, and the oldest of too many, are ignored', async () => {
     const a = open()
     await ready(a)
     await admin.zadd(KEY, Date.now() + 1000, 'x'.repeat(100_000))
@@ -64,16 +64,16 @@ describe('the instances that share a Redis', () => {
     await expect(a.report('y'.repeat(1025))).rejects.toThrow(RangeError)
   })
 
-  it('rejects where the key is something else, or Redis is not there', async () => {
+  it('report rejects if the key has another type or Redis is down', async () => {
     const a = open()
     await ready(a)
     await admin.set(KEY, 'not a sorted set')
     await expect(a.report('a')).rejects.toThrow(/WRONGTYPE/)
-    const nobody = open('redis://127.0.0.1:1')
-    await expect(nobody.report('a')).rejects.toThrow()
+    const unreachable = open('redis://127.0.0.1:1')
+    await expect(unreachable.report('a')).rejects.toThrow()
   })
 
-  it('may be listed by a user with the permissions that docs/redis.md adds for it', async () => {
+  it('a user with the permissions of docs/redis.md can list them', async () => {
     await admin.call(
       'ACL',
       'SETUSER',
@@ -103,7 +103,7 @@ describe('the instances that share', () => {
   })
 
   it.each([
-    ['what sentinels look after', () => sentinels.url],
+    ['a primary with Sentinels', () => sentinels.url],
     ['a cluster', () => cluster.url],
   ])('%s see each other', async (_title, url) => {
     const stores = [1, 2].map(() => new RedisStore(url(), { connectTimeoutMs: 10_000 }))
@@ -119,11 +119,11 @@ describe('the instances that share', () => {
   })
 })
 
-/** Until there is a connection, every command is refused. */
+/** Waits for the connection: commands fail until there is one. */
 async function ready(instances: ReturnType<typeof instancesOf>): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await instances.leave('nobody')
+      return await instances.leave('absent')
     } catch (error) {
       if (attempt === 300) throw error
       await new Promise((resolve) => setTimeout(resolve, 20))

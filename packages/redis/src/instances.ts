@@ -1,34 +1,38 @@
-import { LUA } from './lua.generated.js'
+import { INSTANCES_SCRIPT } from './lua.generated.js'
 import { commandsOf } from './store-commands.js'
 
 /*
- * Who uses the same Redis under the same prefix: a sorted set, in which each process keeps a line about itself with the
- * time at which it last said so. Whoever has not for a while is gone; when all are, so is the key.
+ * The processes that use the same Redis under the same prefix. A sorted set has one line for each process, scored with the
+ * time of its last report. Old lines are removed by the next report, and the key expires after the last one.
  */
 
-/** The processes that use a store, as they say themselves. */
+/** The processes that share a store. Every method rejects if Redis does. */
 export interface SharedInstances {
-  /** Says that this process is there, and answers what all that are there say of themselves; the newest first. */
+  /** Records a line about this process, and returns the lines of all active processes, the newest first. */
   report(line: string): Promise<string[]>
-  /** Says that it is there no more. */
+  /** Removes the line of this process. */
   leave(line: string): Promise<void>
 }
 
-/** Whoever has said nothing for as long is gone. */
+/** A process that has not reported for this long is no longer listed. */
 const GONE_AFTER_MS = 20_000
-/** Beyond these, lines are ignored: anybody who may write to Redis may have written them. */
+/** Longer lines and further lines are ignored: any client of Redis can have written them. */
 const MAX_LINE_BYTES = 1024
 const MAX_LINES = 200
 
-/** Rejects whatever Redis rejects: it is for whoever lists to say what that means. */
 export function instancesOf(store: object): SharedInstances {
   const { prefix, send } = commandsOf(store)
   const key = `${prefix}:instances`
   return {
     async report(line) {
-      if (Buffer.byteLength(line) > MAX_LINE_BYTES) throw new RangeError('A line has at most 1024 bytes')
+      const bytes = Buffer.byteLength(line)
+      if (bytes > MAX_LINE_BYTES) {
+        throw new RangeError(
+          `A line about an instance must have at most ${MAX_LINE_BYTES} bytes, got ${bytes}.`,
+        )
+      }
       const limits = [GONE_AFTER_MS, MAX_LINES, MAX_LINE_BYTES].map(String)
-      const lines = await send(key, 'EVAL', [LUA.instances, '1', key, line, ...limits])
+      const lines = await send(key, 'EVAL', [INSTANCES_SCRIPT.text, '1', key, line, ...limits])
       return Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : []
     },
     async leave(line) {

@@ -7,19 +7,19 @@ import { useRedis } from '../test/use-redis.js'
 import { redisKey } from './keys.js'
 import type { RedisStore } from './redis-store.js'
 
-// A short log is a string, a long one a list: what is decided must not depend on which.
+// A short log is stored as a string, a long one as a list. The decisions must not depend on the layout.
 
 const START_MS = Date.parse('2030-01-01T10:00:00Z')
-/** The moments of a log that is still a string, as in lua/sliding-window-log.lua. */
+/** The most runs that a log in a string can have, as in lua/lib/log.lua. */
 const PACKED = 64
-/** Seeds that have found a difference once. They are tried first. */
+/** Seeds that found a difference before. They are tried first. */
 const KEPT: readonly number[] = []
 
 const on = useRedis()
 
-it('logs that grow and shrink past the bound decide as the TypeScript function does: 12,000 steps', async () => {
+it('logs that change their layout decide as the TypeScript function does: 12,000 steps', async () => {
   const fresh = Math.floor(Math.random() * 2 ** 31)
-  const turned = { 'string to list': 0, 'list to string': 0 }
+  const changes = { 'string to list': 0, 'list to string': 0 }
   for (const seed of [...KEPT, ...Array.from({ length: 20 }, (_, i) => fresh + i)]) {
     const steps = longTrace(seed, 600)
     const [tsClock, luaClock] = [new ManualClock(), new ManualClock()]
@@ -27,7 +27,7 @@ it('logs that grow and shrink past the bound decide as the TypeScript function d
     try {
       const types: string[] = []
       const watched = Object.assign(Object.create(store), {
-        // One answer of Redis after another: what each step has left behind.
+        // The type of the key after each check.
         async check(...args: Parameters<RedisStore['check']>) {
           const decision = await store.check(...args)
           types.push(await on.redis.type(redisKey(`l${seed}`, 'traced', 'k')))
@@ -49,18 +49,18 @@ it('logs that grow and shrink past the bound decide as the TypeScript function d
         })
       }
       for (const [i, type] of types.entries()) {
-        const turn = `${types[i - 1]} to ${type}`
-        if (turn in turned) turned[turn as keyof typeof turned]++
+        const change = `${types[i - 1]} to ${type}`
+        if (change in changes) changes[change as keyof typeof changes]++
       }
     } finally {
       await store.close()
     }
   }
-  expect(turned['string to list']).toBeGreaterThan(5)
-  expect(turned['list to string']).toBeGreaterThan(2)
+  expect(changes['string to list']).toBeGreaterThan(5)
+  expect(changes['list to string']).toBeGreaterThan(2)
 })
 
-it('a log is a string of its numbers up to 64 moments, and a list of the same beyond', async () => {
+it('a log of up to 64 runs is a string, a longer one a list of the same numbers', async () => {
   const clock = new ManualClock(START_MS)
   const store = timedStore(on.server.url, clock, 'layout')
   const policy = slidingWindowLog({ limit: 100, window: '1h', name: 'p' })
@@ -73,20 +73,20 @@ it('a log is a string of its numbers up to 64 moments, and a list of the same be
     const packed = (await on.redis.getBuffer(name))!
     expect(packed.subarray(0, 1).toString()).toBe('l')
     const numbers = Array.from({ length: (packed.length - 1) / 8 }, (_, i) => packed.readDoubleLE(1 + 8 * i))
-    const moments = Array.from({ length: PACKED }, (_, i) => [(START_MS + i) * 1000, i + 1]).flat()
-    expect(numbers).toStrictEqual([0, 0, ...moments])
+    const runs = Array.from({ length: PACKED }, (_, i) => [(START_MS + i) * 1000, i + 1]).flat()
+    expect(numbers).toStrictEqual([0, 0, ...runs])
 
     await store.check({ policy, key: 'k', cost: 2 })
     const list = await on.redis.lrange(name, 0, -1)
-    expect(list.map(Number)).toStrictEqual([0, ...moments, (START_MS + PACKED) * 1000, PACKED + 2])
-    // The test's time is not the server's: an hour more, so that nothing goes too early.
+    expect(list.map(Number)).toStrictEqual([0, 0, ...runs, (START_MS + PACKED) * 1000, PACKED + 2])
+    // Keys of a test that passes a time live an hour longer.
     expect(await on.redis.pttl(name)).toBeGreaterThan(3_600_000)
   } finally {
     await store.close()
   }
 })
 
-it('is no error to the server, short or long, and a limit that is lowered makes a list a string', async () => {
+it('no layout causes errors on the server, and a list becomes a string once its units have left', async () => {
   const clock = new ManualClock(START_MS)
   const store = timedStore(on.server.url, clock, 'errors')
   await on.redis.config('RESETSTAT')
@@ -100,13 +100,9 @@ it('is no error to the server, short or long, and a limit that is lowered makes 
     expect(await on.redis.type(redisKey('errors', 'p', 'long'))).toBe('list')
     expect(await on.redis.info('errorstats')).not.toContain('WRONGTYPE')
 
-    // One at a time from now on, so that it is never empty; what was before leaves.
-    for (let i = 0; i < 20; i++) {
-      await store.check({ policy: small!, key: 'long', cost: 1 })
-      clock.advance(1500)
-    }
+    clock.advance(10_000)
+    expect((await store.check({ policy: small!, key: 'long', cost: 1 })).remaining).toBe(9)
     expect(await on.redis.type(redisKey('errors', 'p', 'long'))).toBe('string')
-    expect((await store.check({ policy: small!, key: 'long', cost: 1 })).remaining).toBe(3)
     expect(await on.redis.info('errorstats')).not.toContain('WRONGTYPE')
   } finally {
     await store.close()
@@ -115,12 +111,41 @@ it('is no error to the server, short or long, and a limit that is lowered makes 
 
 const NOW = START_MS * 1000
 
-/** As many moments as one log can have as a string, the last one microsecond ago. */
+it.each([
+  ['without a shift', [], 0],
+  ['with a shift', [-5000], 5000],
+])('reads a list of version 0.1.0 %s', async (_, front, storedAhead) => {
+  const clock = new ManualClock(START_MS)
+  const store = timedStore(on.server.url, clock, 'old')
+  const policy = slidingWindowLog({ limit: 100, window: '1s', name: 'p' })
+  const name = redisKey('old', 'p', 'k')
+  const runs = Array.from({ length: 70 }, (_, i) => [NOW - 70_000 + i * 1000 + storedAhead, 7 + i]).flat()
+  try {
+    await on.redis.del(name)
+    await on.redis.rpush(name, ...front, 6, ...runs)
+    expect(await store.peek({ policy, key: 'k', cost: 31 })).toMatchObject({
+      allowed: false,
+      remaining: 30,
+      retryAfterMs: 930,
+      resetAfterMs: 999,
+    })
+    expect((await store.check({ policy, key: 'k', cost: 30 })).remaining).toBe(0)
+    // The first 40 runs have left.
+    clock.advance(970)
+    expect((await store.check({ policy, key: 'k', cost: 1 })).remaining).toBe(40)
+    expect(await store.refund({ policy, key: 'k', timeMs: START_MS, cost: 40 })).toBe(30)
+    expect((await store.peek({ policy, key: 'k', cost: 1 })).remaining).toBe(70)
+  } finally {
+    await store.close()
+  }
+})
+
+/** The numbers of the longest log in a string. Its newest run is one microsecond old. */
 function full(): number[] {
   return [0, 0, ...Array.from({ length: PACKED }, (_, i) => [NOW - PACKED + i, i + 1]).flat()]
 }
 
-it('damage in the middle that shows only when a log becomes a list charges no other limit twice', async () => {
+it('an invalid number in a log that becomes a list does not charge another limit twice', async () => {
   const store = timedStore(on.server.url, new ManualClock(START_MS), 'damaged')
   const log = slidingWindowLog({ limit: 100, window: '1h', name: 'log' })
   try {
@@ -138,10 +163,10 @@ it('damage in the middle that shows only when a log becomes a list charges no ot
 })
 
 it.each([
-  ['a total at the end of all numbers', [0, 0, NOW - 1, 2 ** 53 - 1]],
-  ['a moment long gone after a young one', [0, 0, NOW - 30, 1, 5, 2, NOW - 10, 3]],
+  ['a total of 2^53 - 1', [0, 0, NOW - 1, 2 ** 53 - 1]],
+  ['an old time after a recent one', [0, 0, NOW - 30, 1, 5, 2, NOW - 10, 3]],
   ['totals that go down', [0, 0, NOW - 30, 8, NOW - 20, 7, NOW - 10, 9]],
-])('a short log with %s fails nobody, and says nothing that cannot be', async (_, numbers) => {
+])('a short log with %s fails no check, and no decision is impossible', async (_, numbers) => {
   const store = timedStore(on.server.url, new ManualClock(START_MS), 'odd')
   const policy = slidingWindowLog({ limit: 4, window: '1h', name: 'log' })
   const sound = slidingWindowLog({ limit: 4, window: '1h', name: 'sound' })
@@ -172,7 +197,7 @@ it.each([
   }
 })
 
-/** Mostly one moment after another, each with its own units, so that logs get long; and now and then a leap. */
+/** Mostly small steps in time, so that logs get long, and now and then a leap. */
 function longTrace(seed: number, length: number): TraceStep[] {
   const { between, oneOf } = randomFrom(seed)
   const policies = [

@@ -137,6 +137,28 @@ describe('what the script cannot read, in the middle of a batch, costs nobody a 
     }
   })
 
+  it('a take of several limits that fails leaves the entries before and after it alone', async () => {
+    const [fixed, log] = policies() as [Policy, Policy]
+    await on.check(log, 'before', 1)
+    await on.check(log, 'after', 2)
+    const permissions = ['reset', 'on', '>secret', '~rate_limiter:*', '+@all', '-set']
+    await on.redis.call('ACL', 'SETUSER', 'readonly', ...permissions)
+    const store = new RedisStore(`redis://readonly:secret@127.0.0.1:${on.server.port}`)
+    try {
+      const before = store.peek({ policy: log, key: 'before', cost: 1 })
+      const take = store.take([fixed, log, fixed].map((policy, i) => ({ policy, key: `take-${i}`, cost: 1 })))
+      const after = store.peek({ policy: log, key: 'after', cost: 1 })
+      const results = await Promise.allSettled([before, take, after])
+      expect(results).toMatchObject([
+        { value: { remaining: LIMIT - 1 } },
+        { reason: { code: 'STORE_FAILED', message: expect.stringMatching(/can't run|NOPERM/) } },
+        { value: { remaining: LIMIT - 2 } },
+      ])
+    } finally {
+      await store.close()
+    }
+  })
+
   it('a take over an odd key and a sound one charges both', async () => {
     const [fixed, log] = policies() as [Policy, Policy]
     await on.redis.hset(nameOf(log, 'odd'), 'count', 3)

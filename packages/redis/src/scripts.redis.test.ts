@@ -11,14 +11,14 @@ import { RedisStore } from './redis-store.js'
 const LIMIT = 1000
 const CHECKS = 10_000
 
-/** Nothing of them comes back within a test. */
+/** No unit becomes available again during a test. */
 const POLICIES: readonly Policy[] = [
   fixedWindow({ limit: LIMIT, window: '366d', name: 'fixed' }),
   slidingWindowLog({ limit: LIMIT, window: '366d', name: 'log' }),
   tokenBucket({ capacity: LIMIT, refillRate: '1/1h', name: 'token' }),
 ]
 
-describe('scripts that are lost', () => {
+describe('a server that loses the script', () => {
   let server: RedisServer
   let redis: Redis
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('scripts that are lost', () => {
   })
 
   it('SCRIPT FLUSH every few milliseconds under load fails no check and admits exactly the limit', async () => {
-    // Every check asked: refusals from memory would leave the server no load.
+    // Without the denial cache, every check reaches the server.
     const store = new RedisStore(server.url, { rememberRefusalsMs: 0 })
     let isLoading = true
     const flushes = (async () => {
@@ -57,11 +57,11 @@ describe('scripts that are lost', () => {
       await store.close()
     }
     expect(await flushes).toBeGreaterThan(10)
-    // It really happened: the script was sent again after it had been lost.
+    // The script was sent again after it had been flushed.
     expect(Number(/cmdstat_eval:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1])).toBeGreaterThan(5)
   })
 
-  it('a server that starts anew, without scripts, is given them again', async () => {
+  it('sends the script to a server that was restarted', async () => {
     const first = await startRedis()
     const store = new RedisStore(first.url)
     let second: RedisServer | undefined
@@ -70,7 +70,7 @@ describe('scripts that are lost', () => {
       await first.stop()
       second = await startRedis([], { port: first.port })
       let decision: unknown
-      // While it is away checks fail; once it is back they work by themselves.
+      // Checks fail while the server is down, and succeed once it is back.
       for (let attempt = 0; attempt < 200 && decision === undefined; attempt++) {
         decision = await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 }).catch(() => undefined)
         await new Promise((resolve) => setTimeout(resolve, 20))
@@ -84,10 +84,9 @@ describe('scripts that are lost', () => {
   })
 })
 
-// What docs/redis.md tells to type, and nothing more. HELLO needs no permission; Redis 7.0 has no
-// CLIENT SETINFO.
+// The permissions of docs/redis.md, and no more. HELLO needs none; Redis 7.0 has no CLIENT SETINFO.
 const COMMANDS =
-  '+evalsha +eval +get +mget +set +del +unlink +pttl +pexpire +time +type +llen +lindex +lrange +lpush +rpush +lset +ltrim +info'
+  '+evalsha +eval +get +mget +set +del +unlink +pttl +pexpire +time +llen +lindex +lrange +lpush +rpush +lset +ltrim +info'
 const PASSWORD = 'p@ss:w/rd%7'
 
 function aclOf(keys: string, extra = ''): string[] {
@@ -112,7 +111,7 @@ describe('a user with the fewest permissions', () => {
       await redis.call('ACL', 'LOG', 'RESET')
     })
     afterEach(async () => {
-      // Not once was anything asked for that the user may not do.
+      // No command was denied.
       expect(await redis.call('ACL', 'LOG')).toStrictEqual([])
     })
     afterAll(async () => {
@@ -122,7 +121,7 @@ describe('a user with the fewest permissions', () => {
 
     conforms((options) => new RedisStore(withUser(server.url), options), `${DEFAULT_PREFIX}:test`)
 
-    it('decides by the time of the server, too', async () => {
+    it('decides by the time of the server', async () => {
       const store = new RedisStore(withUser(server.url))
       const before = Date.now()
       const { allowed, timeMs } = await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 })
@@ -131,7 +130,7 @@ describe('a user with the fewest permissions', () => {
       expect(timeMs).toBeGreaterThanOrEqual(before)
     })
 
-    it('works with user and password as options, too', async () => {
+    it('accepts user and password as options', async () => {
       const store = new RedisStore(server.url, { username: 'limiter', password: PASSWORD })
       const { allowed } = await store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 })
       await store.close()
@@ -139,7 +138,7 @@ describe('a user with the fewest permissions', () => {
     })
   })
 
-  describe('on a cluster, with what its client asks of the nodes added', () => {
+  describe('on a cluster, with the commands of its client', () => {
     let cluster: RedisCluster
     let clients: Redis[] = []
     beforeAll(async () => {
@@ -170,7 +169,7 @@ describe('a user with the fewest permissions', () => {
       for (const client of clients) expect(await client.call('ACL', 'LOG')).toStrictEqual([])
     })
 
-    it('a wrong password is a STORE_FAILED that says so', async () => {
+    it('a wrong password fails with STORE_FAILED and the reason', async () => {
       const store = new RedisStore(withUser(cluster.url, 'wrong'))
       expect(await failureOf(store)).toMatchObject({
         code: 'STORE_FAILED',
@@ -188,7 +187,7 @@ async function failureOf(store: RedisStore): Promise<unknown> {
   }
 }
 
-describe('a server that lets nobody in', () => {
+describe('a server that cannot be used', () => {
   let server: RedisServer
   let redis: Redis
   beforeAll(async () => {
@@ -201,7 +200,7 @@ describe('a server that lets nobody in', () => {
     await server?.stop()
   })
 
-  it('a wrong password is a STORE_FAILED that says so, and no crash', async () => {
+  it('a wrong password fails with STORE_FAILED and the reason', async () => {
     const store = new RedisStore(withUser(server.url, 'wrong'))
     expect(await failureOf(store)).toMatchObject({
       name: 'TidegateError',
@@ -210,7 +209,7 @@ describe('a server that lets nobody in', () => {
     })
   })
 
-  it('a wrong password fails every check that comes, one after the other and together', async () => {
+  it('a wrong password fails every check, sequential or concurrent', async () => {
     const store = new RedisStore(withUser(server.url, 'wrong'))
     const check = () => store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 }).then(() => 'answered')
     const codeOf = (error: { code?: unknown }) => error.code
@@ -223,13 +222,13 @@ describe('a server that lets nobody in', () => {
     }
   })
 
-  it('a key outside of what the user may touch is a STORE_FAILED', async () => {
+  it('a key that the user may not touch fails with STORE_FAILED', async () => {
     const store = new RedisStore(withUser(server.url), { prefix: 'elsewhere' })
     expect(await failureOf(store)).toMatchObject({ code: 'STORE_FAILED' })
   })
 
   it.each(['redis://', 'redis+cluster://', 'redis+sentinel://'])(
-    'a server that is not there is a STORE_FAILED: %s',
+    'a server that is down fails with STORE_FAILED: %s',
     async (scheme) => {
       const gone = await startRedis()
       await gone.stop()

@@ -1,16 +1,16 @@
 --[[
-Whole numbers in doubles: the twin of core's algorithms/exact.ts.
+Whole numbers in doubles: twin of core's units/exact.ts.
 
-  mul_div(a, b, c, up)   a * b / c rounded down (up = 0) or up (up = 1), without rounding on the way,
-                         for whole a, b >= 0 and c >= 1 below 2^53 whose result is below 2^53
+  mul_div(a, b, c, rounding)   a * b / c, rounded 'down' or 'up' once, without an intermediate rounding error.
+                               For whole a, b >= 0 and c >= 1 below 2^53 whose result is below 2^53.
 ]]
-local function mul_div(a, b, c, up)
+local function mul_div(a, b, c, rounding)
   local product = a * b
   if product <= 9007199254740991 then
-    if up == 1 then return math.ceil(product / c) end
+    if rounding == 'up' then return math.ceil(product / c) end
     return math.floor(product / c)
   end
-  -- Digit by digit, a's highest digit first. Below a divisor of 2^46, base 64 keeps every value under 2^53.
+  -- Long division, the highest digit of a first. For a divisor below 2^46, base 64 keeps every value below 2^53.
   local whole = math.floor(b / c)
   local part = b - whole * c
   local base = c < 70368744177664 and 64 or 2
@@ -26,6 +26,7 @@ local function mul_div(a, b, c, up)
       quotient = quotient * 64 + times
       remainder = value - times * c
     else
+      -- 2 * remainder may pass 2^53: compare before adding.
       quotient = quotient * 2
       local summand = remainder
       for _ = 0, digit do
@@ -41,6 +42,6 @@ local function mul_div(a, b, c, up)
     end
     place = place / base
   end
-  if remainder == 0 then up = 0 end
-  return a * whole + quotient + up
+  if rounding == 'up' and remainder > 0 then quotient = quotient + 1 end
+  return a * whole + quotient
 end
