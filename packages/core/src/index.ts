@@ -1,10 +1,10 @@
-export { decide, type KeyState, refund } from './algorithms/decide.js'
+export { decide, type KeyState, refund } from './algorithms/index.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
-export { type Duration, parseDuration } from './duration.js'
 export { assertOptions, ERROR_CODES, type ErrorCode, show, TidegateError } from './errors.js'
 export { assertKey } from './key.js'
 export { createLimiter, type Limiter, type LimiterOptions, type SyncLimiter } from './limiter.js'
+export { MemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.js'
 export {
   ALGORITHM_NAMES,
   type AlgorithmName,
@@ -26,9 +26,7 @@ export {
   tokenBucket,
   type WindowOptions,
 } from './policy.js'
-export type { Rate } from './rate.js'
 export type { BreakerState } from './stores/breaker.js'
-export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
 export { type RememberRefusalsOptions, rememberRefusals } from './stores/remember-refusals.js'
 export { assertCost, assertRefund, type Limit, type Limits, limitsOf, takeResult } from './stores/requests.js'
 export type {
@@ -48,3 +46,5 @@ export {
   type SurvivingStore,
   surviveFailures,
 } from './stores/survive-failures.js'
+export { type Duration, parseDuration } from './units/duration.js'
+export type { Rate } from './units/rate.js'

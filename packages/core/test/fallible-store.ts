@@ -1,6 +1,6 @@
 import type { Clock } from '../src/clock.js'
 import { TidegateError } from '../src/errors.js'
-import { MemoryStore } from '../src/stores/memory-store.js'
+import { MemoryStore } from '../src/memory-store/memory-store.js'
 import type { RefundRequest, ResetRequest, Store, TakeRequest } from '../src/stores/store.js'
 
 /**

@@ -4,8 +4,17 @@ import { holds } from '../../test/kept-seeds.js'
 import { Oracle, type OracleNumbers } from '../../test/oracle.js'
 import { msToUs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { ALGORITHM_NAMES, type AlgorithmName, definePolicy, type Policy } from '../policy.js'
-import { decide, type KeyState, refund } from './decide.js'
+import {
+  ALGORITHM_NAMES,
+  type AlgorithmName,
+  definePolicy,
+  type LeakyBucketPolicy,
+  leakyBucket,
+  type Policy,
+  type TokenBucketPolicy,
+  tokenBucket,
+} from '../policy.js'
+import { decide, type KeyState, refund } from './index.js'
 
 interface Numbers {
   policy: Policy
@@ -205,12 +214,14 @@ it('converts a level to another unit exactly, rounded against the client', () =>
     // n is 1, so that the time to fill or drain is the level itself.
     const capacity = 200
     const rate = `1000/${d}ms` as const
-    const known = { state: { level, unit, time: EPOCH }, expiresAt: Number.MAX_SAFE_INTEGER }
     const cut = (converted: bigint) => (converted > BigInt(capacity * d) ? BigInt(capacity * d) : converted)
-    const peek = (policy: Policy) =>
-      BigInt(msToUs(decide(policy, known, EPOCH, 1, 'peek').decision.resetAfterMs))
-    const leaky = definePolicy({ algorithm: 'leaky-bucket', capacity, leakRate: rate })
-    const token = definePolicy({ algorithm: 'token-bucket', capacity, refillRate: rate })
+    const peek = (policy: LeakyBucketPolicy | TokenBucketPolicy) => {
+      const { algorithm } = policy
+      const state = { algorithm, level, unit, time: EPOCH, expiresAt: Number.MAX_SAFE_INTEGER }
+      return BigInt(msToUs(decide(policy, state, EPOCH, 1, 'peek').decision.resetAfterMs))
+    }
+    const leaky = leakyBucket({ capacity, leakRate: rate })
+    const token = tokenBucket({ capacity, refillRate: rate })
     const product = BigInt(level) * BigInt(d)
     expect(peek(leaky)).toBe(cut((product + BigInt(unit) - 1n) / BigInt(unit)))
     expect(BigInt(capacity * d) - peek(token)).toBe(cut(product / BigInt(unit)))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../clock.js'
 import { createLimiter } from '../limiter.js'
+import { MemoryStore } from '../memory-store/memory-store.js'
 import {
   fixedWindow,
   leakyBucket,
@@ -9,7 +10,6 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../policy.js'
-import { MemoryStore } from '../stores/memory-store.js'
 
 // The examples that every text about rate limiting works through, with the numbers they come to here.
 

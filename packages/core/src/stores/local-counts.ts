@@ -1,6 +1,6 @@
 import { type Clock, usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { MemoryStore } from './memory-store.js'
+import { MemoryStore } from '../memory-store/memory-store.js'
 import type { Limit } from './requests.js'
 import { shareOf } from './share.js'
 import type { RefundRequest, ResetRequest, TakeRequest } from './store.js'

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { FallibleStore } from '../../test/fallible-store.js'
 import { allDone } from '../../test/manual-timers.js'
 import { ManualClock } from '../clock.js'
+import { MemoryStore } from '../memory-store/memory-store.js'
 import { fixedWindow } from '../policy.js'
-import { MemoryStore } from './memory-store.js'
 import { withInFlightBound } from './with-in-flight-bound.js'
 
 const policy = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
