@@ -4,12 +4,17 @@ import type { Rows } from './rows.js'
 /** A key that a full store can evict. */
 export interface Candidate {
   slot: number
-  /** Whether the key is being denied. */
+  /** Whether the wait of the last denial is not over yet. */
   isDenied: boolean
   /** The used share of the limit, 0 to 1; 0 for an expired state. */
   usedShare: number
   /** When the denial ends, or else when the state expires. */
   until: number
+}
+
+/** Whether a request of the key would be denied, as far as is known: the last one was, or nothing is left. */
+export function isBlocked({ isDenied, usedShare }: Candidate): boolean {
+  return isDenied || usedShare === 1
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Mode } from '../algorithms/algorithm.js'
+import { type Mode, toDecision } from '../algorithms/algorithm.js'
 import { decide, type KeyState, refund } from '../algorithms/index.js'
 import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
@@ -8,7 +8,8 @@ import { assertPolicy, type Policy } from '../policy.js'
 import { assertCost, assertRefund, limitsOf, takeResult } from '../stores/requests.js'
 import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from '../stores/store.js'
 import { storeClosed } from '../stores/store-failure.js'
-import { pickVictim } from './eviction.js'
+import { BlockedKeys } from './blocked-keys.js'
+import { isBlocked, pickVictim } from './eviction.js'
 import { KeyTable } from './key-table.js'
 import { Rows } from './rows.js'
 
@@ -21,7 +22,7 @@ export interface MemoryStoreOptions {
 
 /**
  * Keeps state in this process, in bounded memory and without timers. Each new key removes a few expired ones; a full
- * store evicts the keys that lose least.
+ * store evicts the keys that lose least. A blocked key stays denied when it is evicted.
  */
 export class MemoryStore implements SyncStore {
   readonly alwaysAnswers = true
@@ -29,6 +30,8 @@ export class MemoryStore implements SyncStore {
   readonly #maxKeys: number
   #rows = new Rows()
   #table = new KeyTable(this.#rows)
+  /** The evicted keys that must stay denied. */
+  #blockedKeys: BlockedKeys
   /** The policy that was validated last, since most calls in a row use the same one. At first, none. */
   #lastPolicy: object = {}
   #sweptUpTo = 0
@@ -52,6 +55,7 @@ export class MemoryStore implements SyncStore {
     }
     this.#clock = clock
     this.#maxKeys = maxKeys
+    this.#blockedKeys = new BlockedKeys(maxKeys)
   }
 
   /** The number of keys in the store. */
@@ -60,7 +64,7 @@ export class MemoryStore implements SyncStore {
   }
 
   check(request: TakeRequest): Decision {
-    return this.#decide(request, this.#clock.nowUs(), 'take')
+    return this.#decideUnlessBlocked(request, this.#clock.nowUs(), 'take')
   }
 
   take(requests: readonly TakeRequest[]): WholeTakeResult {
@@ -68,15 +72,19 @@ export class MemoryStore implements SyncStore {
     const asked = limitsOf(requests)
     const { limits } = asked
     // Look at every limit before the first is charged.
-    const looks = limits.map((limit) => this.#decide(limit, now, 'peek'))
+    const looks = limits.map((limit) => this.#decideUnlessBlocked(limit, now, 'peek'))
     const allowed = looks.every((look) => look.allowed)
-    const mode = allowed ? 'take' : 'repair'
-    const decisions = limits.map((limit) => this.#decide(limit, now, mode))
+    const decisions = limits.map((limit) =>
+      // Once all are allowed, charge all: charging the first can evict and block the next.
+      allowed
+        ? this.#decide(limit, this.#table.find(limit.policy.name, limit.key), now, 'take')
+        : this.#decideUnlessBlocked(limit, now, 'repair'),
+    )
     return takeResult(asked, decisions, allowed)
   }
 
   peek(request: TakeRequest): Decision {
-    return this.#decide(request, this.#clock.nowUs(), 'peek')
+    return this.#decideUnlessBlocked(request, this.#clock.nowUs(), 'peek')
   }
 
   refund(request: RefundRequest): number {
@@ -97,23 +105,43 @@ export class MemoryStore implements SyncStore {
     assertKey(key)
     const slot = this.#table.find(policy.name, key)
     if (slot !== 0) this.#remove(slot)
+    this.#blockedKeys.remove(policy.name, key)
   }
 
   close(): void {
     this.#clock = CLOSED
     this.#rows = new Rows()
     this.#table = new KeyTable(this.#rows)
+    this.#blockedKeys = new BlockedKeys(this.#maxKeys)
   }
 
-  #decide({ policy, key, cost }: TakeRequest, now: number, mode: Mode): Decision {
+  #decideUnlessBlocked(request: TakeRequest, now: number, mode: Mode): Decision {
+    const { policy, key, cost } = request
     if (policy !== this.#lastPolicy) {
       assertPolicy(policy)
       this.#lastPolicy = policy
     }
     if (cost !== 1) assertCost(policy, cost)
-    let slot = this.#table.find(policy.name, key)
-    if (slot === 0) assertKey(key)
+    const slot = this.#table.find(policy.name, key)
+    if (slot === 0) {
+      assertKey(key)
+      const blockEnd = this.#blockedKeys.endOf(policy, key, now)
+      if (blockEnd > 0) {
+        const wait = blockEnd - now
+        return toDecision(policy, now, cost, {
+          allowed: false,
+          remaining: 0,
+          retryAfter: wait,
+          resetAfter: wait,
+        })
+      }
+    }
+    return this.#decide(request, slot, now, mode)
+  }
 
+  /** Decides for a key in this slot. Slot 0: the key is not in the store, and is added if the state changes. */
+  #decide({ policy, key, cost }: TakeRequest, found: number, now: number, mode: Mode): Decision {
+    let slot = found
     const before = this.#load(slot, now)
     const { decision, state } = decide(policy, before, now, cost, mode)
     if (state !== before) {
@@ -135,7 +163,7 @@ export class MemoryStore implements SyncStore {
 
   #add(policy: Policy, key: string, now: number): number {
     this.#sweep(now)
-    if (this.#rows.size >= this.#maxKeys) this.#remove(pickVictim(this.#rows, now).slot)
+    if (this.#rows.size >= this.#maxKeys) this.#evict(now)
     const slot = this.#rows.add(policy, key)
     this.#table.add(policy.name, this.#rows.keyOf(slot), slot)
     return slot
@@ -148,6 +176,20 @@ export class MemoryStore implements SyncStore {
       if (this.#rows.policyOf(slot) !== undefined && this.#rows.expiresAt(slot) <= now) this.#remove(slot)
       this.#sweptUpTo = slot
     }
+  }
+
+  #evict(now: number): void {
+    const victim = pickVictim(this.#rows, now)
+    const { slot } = victim
+    if (isBlocked(victim)) {
+      // Blocked until the state expires, not only until the denial ends: the key would start again with the full limit.
+      this.#blockedKeys.add(
+        this.#rows.policyOf(slot)!.name,
+        this.#rows.keyOf(slot),
+        this.#rows.expiresAt(slot),
+      )
+    }
+    this.#remove(slot)
   }
 
   #remove(slot: number): void {
