@@ -19,11 +19,11 @@ export type KeyState =
 
 // TypeScript cannot express that `policy.algorithm` picks the algorithm whose policies and states fit.
 const ALGORITHMS = {
-  'fixed-window': fixedWindow,
-  'sliding-window-log': slidingWindowLog,
-  'sliding-window-counter': slidingWindowCounter,
-  'token-bucket': tokenBucket,
-  'leaky-bucket': leakyBucket,
+  'fixed-window': { ...fixedWindow },
+  'sliding-window-log': { ...slidingWindowLog },
+  'sliding-window-counter': { ...slidingWindowCounter },
+  'token-bucket': { ...tokenBucket },
+  'leaky-bucket': { ...leakyBucket },
 } as unknown as Record<AlgorithmName, Algorithm<Policy, KeyState>>
 
 /**

@@ -73,6 +73,7 @@ export class Rows {
     chunk.deniedUntil[slot % CHUNK] = time
   }
 
+  /** The state of a row. The object is reused: it is valid until the next load. */
   load(slot: number): KeyState {
     const { policies, numbers, logs } = this.#chunkOf(slot)
     const row = slot % CHUNK
@@ -81,15 +82,31 @@ export class Rows {
     const { algorithm } = policies[row]!
     switch (algorithm) {
       case 'token-bucket':
-      case 'leaky-bucket':
-        return { algorithm, level: numbers[i]!, unit: numbers[i + 1]!, time: numbers[i + 2]!, expiresAt }
-      case 'fixed-window':
-        return { algorithm, count: numbers[i]!, start: numbers[i + 1]!, length: numbers[i + 2]!, expiresAt }
+      case 'leaky-bucket': {
+        const state = SCRATCH[algorithm]
+        state.level = numbers[i]!
+        state.unit = numbers[i + 1]!
+        state.time = numbers[i + 2]!
+        state.expiresAt = expiresAt
+        return state
+      }
+      case 'fixed-window': {
+        const state = SCRATCH[algorithm]
+        state.count = numbers[i]!
+        state.start = numbers[i + 1]!
+        state.length = numbers[i + 2]!
+        state.expiresAt = expiresAt
+        return state
+      }
       case 'sliding-window-counter': {
-        // A fifth number would not fit. The counter's state expires two windows after the start.
-        const length = numbers[i + 2]!
-        const start = expiresAt - 2 * length
-        return { algorithm, curr: numbers[i]!, prev: numbers[i + 1]!, start, length, expiresAt }
+        const state = SCRATCH[algorithm]
+        state.curr = numbers[i]!
+        state.prev = numbers[i + 1]!
+        state.length = numbers[i + 2]!
+        // A fifth number would not fit into the row. The state expires two windows after its start.
+        state.start = expiresAt - 2 * state.length
+        state.expiresAt = expiresAt
+        return state
       }
       case 'sliding-window-log':
         return logs![row]!
@@ -157,6 +174,21 @@ const CHUNK_BITS = 8
 const CHUNK = 1 << CHUNK_BITS
 const NUMBERS = 4
 const EXPIRES_AT = 3
+
+/** The objects that `load` returns, so that a check does not allocate the state it reads. */
+const SCRATCH = {
+  'token-bucket': { algorithm: 'token-bucket' as const, level: 0, unit: 0, time: 0, expiresAt: 0 },
+  'leaky-bucket': { algorithm: 'leaky-bucket' as const, level: 0, unit: 0, time: 0, expiresAt: 0 },
+  'fixed-window': { algorithm: 'fixed-window' as const, count: 0, start: 0, length: 0, expiresAt: 0 },
+  'sliding-window-counter': {
+    algorithm: 'sliding-window-counter' as const,
+    curr: 0,
+    prev: 0,
+    start: 0,
+    length: 0,
+    expiresAt: 0,
+  },
+}
 
 /**
  * Copied to make arrays that V8 stores as unboxed doubles, like typed arrays. The memory of typed arrays is outside of
