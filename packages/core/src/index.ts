@@ -1,8 +1,7 @@
-export { decide, type KeyState, refund } from './algorithms/decide.js'
+export { decide, type KeyState, refund } from './algorithms/index.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
 export { type DenialCacheOptions, withDenialCache } from './denial-cache/index.js'
-export { type Duration, parseDuration } from './duration.js'
 export { assertOptions, ERROR_CODES, type ErrorCode, show, TidegateError } from './errors.js'
 export { assertKey } from './key.js'
 export {
@@ -12,6 +11,7 @@ export {
   type LimiterOptions,
   type SyncLimiter,
 } from './limiter.js'
+export { MemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.js'
 export {
   ALGORITHM_NAMES,
   type AlgorithmName,
@@ -33,7 +33,6 @@ export {
   tokenBucket,
   type WindowOptions,
 } from './policy.js'
-export type { Rate } from './rate.js'
 export type { BreakerState } from './resilience/breaker.js'
 export { type EventLoopTime, eventLoopTime } from './resilience/event-loop-time.js'
 export type { FailureEvent } from './resilience/events.js'
@@ -57,4 +56,5 @@ export type {
   WholeTakeResult,
 } from './store/store.js'
 export { type FailureCause, storeClosed, storeFailed } from './store/store-error.js'
-export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
+export { type Duration, parseDuration } from './units/duration.js'
+export type { Rate } from './units/rate.js'

@@ -4,12 +4,12 @@ import { ManualClock } from './clock.js'
 import type { Decision } from './decision.js'
 import { withDenialCache } from './denial-cache/index.js'
 import { type AsyncLimiter, createLimiter, type Limiter, type SyncLimiter } from './limiter.js'
+import { MemoryStore } from './memory-store/memory-store.js'
 import { fixedWindow, tokenBucket } from './policy.js'
 import type { FailureEvent } from './resilience/events.js'
 import { type ResilientStore, withFallback } from './resilience/index.js'
 import type { AsyncStore, MaybePromise, Store } from './store/store.js'
 import { storeFailed } from './store/store-error.js'
-import { MemoryStore } from './stores/memory-store.js'
 
 const policy = tokenBucket({ capacity: 10, refillRate: 1, name: 'api' })
 

@@ -2,11 +2,11 @@ import { sharedByCopies } from './copies.js'
 import type { Decision } from './decision.js'
 import { assertOptions, show, TidegateError } from './errors.js'
 import { assertKey } from './key.js'
+import { MemoryStore } from './memory-store/memory-store.js'
 import { assertPolicy, type Policy } from './policy.js'
 import { type FailureOptions, parseFailureOptions, withFallback } from './resilience/index.js'
 import type { AsyncStore, MaybePromise, Store, SyncStore } from './store/store.js'
 import { storeFailed } from './store/store-error.js'
-import { MemoryStore } from './stores/memory-store.js'
 import { platformTimers } from './timers.js'
 
 export interface LimiterOptions<S extends Store = Store> {

@@ -1,7 +1,7 @@
 import { isCompatibleVersion } from './copies.js'
-import { type Duration, MAX_DURATION_MS, parseDuration } from './duration.js'
 import { show, TidegateError } from './errors.js'
-import { fits, nearestFittingRate, parseRate, type Rate } from './rate.js'
+import { type Duration, MAX_DURATION_MS, parseDuration } from './units/duration.js'
+import { fits, nearestFittingRate, parseRate, type Rate } from './units/rate.js'
 import { VERSION } from './version.js'
 
 /*

@@ -1,5 +1,6 @@
 import type { Clock } from '../src/clock.js'
 import { TidegateError } from '../src/errors.js'
+import { MemoryStore } from '../src/memory-store/memory-store.js'
 import type {
   AsyncStore,
   Call,
@@ -8,7 +9,6 @@ import type {
   StoreTraits,
   TakeRequest,
 } from '../src/store/store.js'
-import { MemoryStore } from '../src/stores/memory-store.js'
 
 /**
  * A remote store that fails on demand. A call that hangs is executed when it is made, like a call whose reply was

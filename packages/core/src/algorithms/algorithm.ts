@@ -1,59 +1,74 @@
+import { usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import type { Policy } from '../policy.js'
-import type { Rows } from './rows.js'
 
 /**
- * One algorithm: functions of a policy, a state, a time and a cost. They read no clock and no store;
- * all numbers are whole, times are microseconds.
+ * An algorithm is two pure functions. They read no clock and no store, and change none of their arguments. All numbers
+ * are whole; times are microseconds since the Unix epoch.
  *
- * A state is a row of numbers, and it is changed in place: to make an object for every check is most of
- * what a check would cost. `decide.ts` has the same as pure functions of plain states.
+ * `decide` has the same five steps in every algorithm, and in its Lua twin:
  *
- * `decide` goes through the same steps in every algorithm, and in its Lua twin:
+ *   1. clock      the moment to decide for, and whether the state was written under another clock
+ *   2. state now  the state as it is at that moment
+ *   3. decision   how much room there is; a cost that fits is charged
+ *   4. new state  written only if the cost was charged, or if the state was moved from another clock
+ *   5. waits      until this cost fits, and until the full limit is available
  *
- *   1. the clock      as of which moment to decide, and whether the state comes from another clock
- *   2. the state now  what is left of it at that moment
- *   3. the decision   how much room there is; a cost that fits is taken
- *   4. the new state  written only if something was taken, or moved from another clock
- *   5. the waits      until this cost fits, until the whole limit is there again
+ * Time never runs backwards for a key. If `now` is before the state's own time by at most one window (buckets: the time
+ * to fill), the decision is made as of the state's time. If it is further back, the state was written under another
+ * clock, and is moved as a whole so that its own time becomes `now`.
  *
- * A state carries what it was counted in (a window's length, a level's unit), so that a policy with other
- * numbers can read it. It goes over to the new numbers when it is next charged; until then a window of
- * another length keeps running, and the waits say so. A store lets go of a state when the numbers that wrote
- * it say so: after a change of numbers that may be sooner than the waits say, never later.
+ * A state records what it was counted in (the length of its window, the unit of its level), so that a policy with
+ * changed numbers can read it. It switches to the new numbers when it is next charged.
  */
 export interface Algorithm<P extends Policy, S> {
-  /** Decides a cost of 1 to the limit. A row of zeros without an object is an untouched key's. */
-  decide(policy: P, rows: Rows, row: number, now: number, cost: number, mode: Mode): Decision
-  /**
-   * What `decideRow` answers and writes in mode `take`, and it may just call that. Where speed matters it answers by
-   * itself what nearly every check is, a cost that fits into a state that was counted in the policy's own window or
-   * unit, and calls `decideRow` for all else. It asks whether all is right, not whether anything is wrong: of a time
-   * that is no number neither is true, and it must not get into the row.
-   *
-   * Short, and with next to no calls: V8 compiles a check into the loop or the handler that makes it if all of it comes
-   * to no more than some 760 bytes of bytecode, and no function to more than 460 (`inlining.test.ts`). Until something
-   * is refused, an answer of which only `allowed` is read is then not even made.
-   */
-  check(policy: P, rows: Rows, row: number, now: number, cost: number): Decision
-  /** Gives back up to `cost` units that were taken at `decidedAt`, if that moment still counts; says how many. */
-  refund(policy: P, rows: Rows, row: number, now: number, decidedAt: number, cost: number): number
-  /** The row as a plain object. */
-  load(rows: Rows, row: number): S
-  save(state: S, rows: Rows, row: number): void
+  /** `state` is undefined for a key without state. `cost` is a whole number from 1 to the policy's limit. */
+  decide(policy: P, state: S | undefined, now: number, cost: number, mode: Mode): Outcome<S>
+  /** Gives back up to `cost` units that were charged at `decidedAt`, if that moment still counts. */
+  refund(policy: P, state: S, now: number, decidedAt: number, cost: number): Refund<S>
 }
 
 /**
- * `take`: charge it if it fits. `peek`: change nothing. `repair`: charge nothing, but bring a state from
- * another clock over to this one: what a refusal does to the limits that did not refuse.
+ * - `take`: charge the cost if it fits.
+ * - `peek`: change nothing.
+ * - `repair`: charge nothing, but move a state from another clock. A denied take does this to the limits that allowed it.
  */
 export type Mode = 'take' | 'peek' | 'repair'
 
-/**
- * Time never runs backwards for a key. Where `now` is before the newest moment the state speaks of, by at
- * most `span`, the decision is made as of that moment. If by more, the state was written under another
- * clock: it is made as of now, and the state, which is still ahead, must be moved first.
- */
-export function asOf(newest: number, now: number, span: number): number {
-  return newest > now && newest - now <= span ? newest : now
+export interface Outcome<S> {
+  readonly decision: Decision
+  /** The state from now on: the same object as before if nothing changed. */
+  readonly state: S | undefined
+}
+
+export interface Refund<S> {
+  /** How many units were given back. Buckets can give back parts of a unit. */
+  readonly given: number
+  /** The state from now on: the same object as before if nothing was given, undefined if nothing is left to count. */
+  readonly state: S | undefined
+}
+
+/** The start of the window that contains `time`. Windows are aligned to the Unix epoch. */
+export function windowStart(time: number, length: number): number {
+  return Math.floor(time / length) * length
+}
+
+/** A decision from what an algorithm computed, in microseconds. */
+export function toDecision(
+  policy: Policy,
+  now: number,
+  cost: number,
+  result: { allowed: boolean; remaining: number; retryAfter: number; resetAfter: number; delay?: number },
+): Decision {
+  return {
+    allowed: result.allowed,
+    limit: policy.limit,
+    cost,
+    remaining: result.remaining,
+    retryAfterMs: usToMs(result.retryAfter),
+    resetAfterMs: usToMs(result.resetAfter),
+    delayMs: usToMs(result.delay ?? 0),
+    timeMs: usToMs(now),
+    policy: policy.name,
+  }
 }

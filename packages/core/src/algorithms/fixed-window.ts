@@ -1,144 +1,90 @@
-import { usToMs } from '../clock.js'
-import type { Decision } from '../decision.js'
 import type { FixedWindowPolicy } from '../policy.js'
-import { type Algorithm, asOf } from './algorithm.js'
-import { decideRow } from './decide-row.js'
-import { LAYOUT } from './rows.js'
+import { type Mode, type Outcome, type Refund, toDecision, windowStart } from './algorithm.js'
 
-/** A count, and the window it was counted in: `[start, start + length)`. All zeros: untouched. */
+/*
+ * Fixed window. Time is cut into windows of one length, aligned to the Unix epoch. Each key has a count, which starts
+ * again with every window. A request is allowed if the count and its cost together are at most the limit.
+ *
+ * The Lua twin is packages/redis/lua/fixed-window.lua.
+ */
+
 export interface FixedWindowState {
-  start: number
-  length: number
-  count: number
+  readonly algorithm: 'fixed-window'
+  /** The units counted in the window `[start, start + length)`. */
+  readonly count: number
+  readonly start: number
+  readonly length: number
+  readonly expiresAt: number
 }
 
-/** Where they are in a row. The start is first: `check` counts on it. */
-const START = 0
-const LENGTH = 1
-const COUNT = 2
-const { ROW, EXPIRES_AT } = LAYOUT
+export function decide(
+  policy: FixedWindowPolicy,
+  state: FixedWindowState | undefined,
+  now: number,
+  cost: number,
+  mode: Mode,
+): Outcome<FixedWindowState> {
+  const { limit, windowUs } = policy
+  let start = state === undefined ? windowStart(now, windowUs) : state.start
+  let length = state === undefined ? windowUs : state.length
+  let count = state === undefined ? 0 : state.count
 
-export const fixedWindowAlgorithm: Algorithm<FixedWindowPolicy, FixedWindowState> = {
-  decide(policy, { numbers }, row, now, cost, mode): Decision {
-    const { limit, windowUs } = policy
-    const state = row * ROW
-    let start = numbers[state + START]!
-    let length = numbers[state + LENGTH]!
-    let count = numbers[state + COUNT]!
+  // 1. Clock: if the clock stepped back by at most a window, decide as of the state's window. If it stepped back
+  //    further, the state was written under another clock and its count moves into the current window.
+  const at = start > now && start - now <= windowUs ? start : now
+  const moved = start > at
+  if (moved) start = windowStart(now, length)
 
-    const at = asOf(start, now, windowUs)
-    const moved = start > at
-    if (moved) start = windowStart(now, length)
+  // 2. State now: the count starts again once its window is over.
+  if (at >= start + length) {
+    start = windowStart(at, windowUs)
+    length = windowUs
+    count = 0
+  }
 
-    if (at >= start + length) {
+  // 3. Decision.
+  const room = Math.max(0, limit - count)
+  const allowed = cost <= room
+  const charged = allowed && mode === 'take'
+  const retryAfter = allowed ? 0 : start + length - now
+  if (charged) {
+    // An unfinished window of another length hands its count over to the current one.
+    if (length !== windowUs) {
       start = windowStart(at, windowUs)
       length = windowUs
-      count = 0
     }
+    count += cost
+  }
 
-    const room = Math.max(0, limit - count)
-    const allowed = cost <= room
-    const charged = allowed && mode === 'take'
-    const retryAfter = allowed ? 0 : start + length - now
-    if (charged) {
-      // A window of another length that is not over yet hands its count to the current one.
-      if (length !== windowUs) {
-        start = windowStart(at, windowUs)
-        length = windowUs
-      }
-      count += cost
-    }
+  // 4. New state.
+  const end = start + length
+  const next: FixedWindowState | undefined =
+    charged || (moved && mode !== 'peek')
+      ? { algorithm: 'fixed-window', count, start, length, expiresAt: end }
+      : state
 
-    const end = start + length
-    if (charged || (moved && mode !== 'peek')) {
-      numbers[state + START] = start
-      numbers[state + LENGTH] = length
-      numbers[state + COUNT] = count
-      numbers[state + EXPIRES_AT] = end
-    }
-
-    const resetAfter = count === 0 ? 0 : end - now
-    return {
-      allowed,
-      limit: policy.limit,
-      cost,
-      remaining: charged ? room - cost : room,
-      retryAfterMs: usToMs(retryAfter),
-      resetAfterMs: usToMs(resetAfter),
-      delayMs: 0,
-      timeMs: usToMs(now),
-      policy: policy.name,
-    }
-  },
-
-  check(policy, rows, row, now, cost): Decision {
-    const { limit, windowUs } = policy
-    const { numbers } = rows
-    const startPlace = row * ROW
-    const countPlace = startPlace + COUNT
-    if (numbers[startPlace + EXPIRES_AT]! <= now) openWindow(numbers, startPlace, now, windowUs)
-
-    const start = numbers[startPlace]!
-    const left = start + windowUs - now
-    const count = numbers[countPlace]! + cost
-    if (!(count <= limit && start <= now && numbers[startPlace + LENGTH] === windowUs)) {
-      return decideRow(this, policy, rows, row, now, cost, 'take')
-    }
-    numbers[countPlace] = count
-
-    return {
-      allowed: true,
-      limit,
-      cost,
-      remaining: limit - count,
-      retryAfterMs: 0,
-      resetAfterMs: left / 1000,
-      delayMs: 0,
-      timeMs: now / 1000,
-      policy: policy.name,
-    }
-  },
-
-  refund(policy, { numbers }, row, now, decidedAt, cost) {
-    const state = row * ROW
-    const start = numbers[state + START]!
-    const end = start + numbers[state + LENGTH]!
-    const at = asOf(start, now, policy.windowUs)
-    if (at < start || at >= end || decidedAt < start || decidedAt >= end) return 0
-    const count = numbers[state + COUNT]!
-    const given = Math.min(cost, count)
-    numbers[state + COUNT] = count - given
-    if (given === count) numbers[state + EXPIRES_AT] = 0
-    return given
-  },
-
-  load({ numbers }, row) {
-    const state = row * ROW
-    return {
-      start: numbers[state + START]!,
-      length: numbers[state + LENGTH]!,
-      count: numbers[state + COUNT]!,
-    }
-  },
-
-  save({ start, length, count }, { numbers }, row) {
-    const state = row * ROW
-    numbers[state + START] = start
-    numbers[state + LENGTH] = length
-    numbers[state + COUNT] = count
-  },
+  // 5. Waits.
+  const remaining = charged ? room - cost : room
+  const resetAfter = count === 0 ? 0 : end - now
+  return {
+    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter }),
+    state: next,
+  }
 }
 
-/** A row that means nothing any more becomes one of the current window, with nothing counted yet. */
-function openWindow(numbers: number[], state: number, now: number, windowUs: number): void {
-  const start = windowStart(now, windowUs)
-  numbers[state + START] = start
-  numbers[state + LENGTH] = windowUs
-  numbers[state + COUNT] = 0
-  numbers[state + EXPIRES_AT] = start + windowUs
-}
-
-/** The start of the window that `at` falls in, windows being aligned to the epoch. */
-export function windowStart(at: number, length: number): number {
-  return Math.floor(at / length) * length
+/** Gives units back while the window that they were counted in lasts. */
+export function refund(
+  policy: FixedWindowPolicy,
+  state: FixedWindowState,
+  now: number,
+  decidedAt: number,
+  cost: number,
+): Refund<FixedWindowState> {
+  const { count, start, length } = state
+  const end = start + length
+  const at = start > now && start - now <= policy.windowUs ? start : now
+  const counts = at >= start && at < end && decidedAt >= start && decidedAt < end
+  const given = counts ? Math.min(cost, count) : 0
+  if (given === 0) return { given, state }
+  return { given, state: given === count ? undefined : { ...state, count: count - given } }
 }

@@ -1,126 +1,93 @@
-import { usToMs } from '../clock.js'
-import type { Decision } from '../decision.js'
 import type { LeakyBucketPolicy } from '../policy.js'
-import { type Algorithm, asOf } from './algorithm.js'
-import {
-  type BucketState,
-  convert,
-  loadBucket,
-  PLACES,
-  putBucket,
-  saveBucket,
-  stillCounts,
-  timeToFlow,
-} from './bucket.js'
-import { decideRow } from './decide-row.js'
-import { mulDivCeil } from './exact.js'
-import { LAYOUT } from './rows.js'
+import { type Mode, type Outcome, type Refund, toDecision } from './algorithm.js'
+import { convertLevel } from './bucket-level.js'
 
-const { LEVEL, UNIT, TIME } = PLACES
-const { ROW, EXPIRES_AT } = LAYOUT
+/*
+ * Leaky bucket. The bucket holds up to `capacity` units, starts empty and drains continuously at `leakRate`. A request
+ * pours in `cost` units, or is denied if they do not fit. `delayMs` is the time until everything before the request has
+ * drained: requests that wait for it leave at the leak rate.
+ *
+ * All numbers are whole, so nothing is lost to rounding. The rate is a fraction, `n` units per `d` microseconds. The
+ * level counts one unit as `d`, so it falls by exactly `n` per microsecond, and a full bucket is `full = capacity * d`.
+ *
+ * The Lua twin is packages/redis/lua/leaky-bucket.lua.
+ */
 
-/** The level is what is in it: it falls with time and rises with every request. */
-export const leakyBucketAlgorithm: Algorithm<LeakyBucketPolicy, BucketState> = {
-  decide(policy, { numbers }, row, now, cost, mode): Decision {
-    const { n, d, full } = policy
-    const state = row * ROW
-    const time = numbers[state + TIME]!
+export interface LeakyBucketState {
+  readonly algorithm: 'leaky-bucket'
+  /** The units in the bucket at `time`, where one unit counts as `unit`. */
+  readonly level: number
+  readonly unit: number
+  readonly time: number
+  readonly expiresAt: number
+}
 
-    const at = asOf(time, now, policy.spanUs)
-    const moved = time > at
+export function decide(
+  policy: LeakyBucketPolicy,
+  state: LeakyBucketState | undefined,
+  now: number,
+  cost: number,
+  mode: Mode,
+): Outcome<LeakyBucketState> {
+  const { n, d, full } = policy
 
-    const unit = numbers[state + UNIT]!
-    let level = numbers[state + LEVEL]!
-    if (unit !== d && unit !== 0) level = convert(policy, level, unit, mulDivCeil)
-    level = Math.max(0, Math.min(full, level) - (moved ? 0 : at - time) * n)
+  // 1. Clock: if the clock stepped back a little, decide as of the state's time. If it stepped back by more than the
+  //    time to drain the bucket, the state was written under another clock and moves to now.
+  const time = state === undefined ? now : state.time
+  const at = time > now && time - now <= policy.spanUs ? time : now
+  const moved = time > at
 
-    const room = Math.floor((full - level) / d)
-    const allowed = cost <= room
-    const charged = allowed && mode === 'take'
-    const retryAfter = allowed ? 0 : at - now + timeToFlow(policy, level + cost * d - full)
-    const delay = allowed && level > 0 ? at - now + timeToFlow(policy, level) : 0
-    if (charged) level += cost * d
+  // 2. State now: the level, drained up to this moment.
+  let level = state === undefined ? 0 : levelAt(policy, state, at)
 
-    // From now on, not since the epoch: a bucket of centuries would pass 2^53.
-    const untilEmpty = at - now + timeToFlow(policy, level)
-    if (charged || (moved && mode !== 'peek')) {
-      numbers[state + LEVEL] = level
-      numbers[state + UNIT] = d
-      numbers[state + TIME] = at
-      numbers[state + EXPIRES_AT] = now + untilEmpty
-    }
+  // 3. Decision.
+  const room = Math.floor((full - level) / d)
+  const allowed = cost <= room
+  const charged = allowed && mode === 'take'
+  const retryAfter = allowed ? 0 : at - now + Math.ceil((level + cost * d - full) / n)
+  const delay = allowed && level > 0 ? at - now + Math.ceil(level / n) : 0
+  if (charged) level += cost * d
 
-    const resetAfter = level === 0 ? 0 : untilEmpty
-    return {
-      allowed,
-      limit: policy.limit,
-      cost,
-      remaining: charged ? room - cost : room,
-      retryAfterMs: usToMs(retryAfter),
-      resetAfterMs: usToMs(resetAfter),
-      delayMs: usToMs(delay),
-      timeMs: usToMs(now),
-      policy: policy.name,
-    }
-  },
+  // 4. New state. The wait is counted from now: as a time since the epoch it could pass 2^53 before it is rounded.
+  const emptyAfter = at - now + Math.ceil(level / n)
+  const next: LeakyBucketState | undefined =
+    charged || (moved && mode !== 'peek')
+      ? { algorithm: 'leaky-bucket', level, unit: d, time: at, expiresAt: now + emptyAfter }
+      : state
 
-  check(policy, rows, row, now, cost): Decision {
-    const { n, d, full } = policy
-    const { numbers } = rows
-    const levelPlace = row * ROW
-    const timePlace = levelPlace + TIME
-    const expiryPlace = levelPlace + EXPIRES_AT
-    if (numbers[expiryPlace]! <= now) putBucket(numbers, levelPlace, 0, d, now)
+  // 5. Waits.
+  const remaining = charged ? room - cost : room
+  const resetAfter = level === 0 ? 0 : emptyAfter
+  return {
+    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay }),
+    state: next,
+  }
+}
 
-    const time = numbers[timePlace]!
-    let level = numbers[levelPlace]!
-    if (level > full) level = full
-    level -= (now - time) * n
-    if (level < 0) level = 0
+/** Takes units out again while the bucket could not have drained completely since `decidedAt`. */
+export function refund(
+  policy: LeakyBucketPolicy,
+  state: LeakyBucketState,
+  now: number,
+  decidedAt: number,
+  cost: number,
+): Refund<LeakyBucketState> {
+  const { n, d, full, spanUs } = policy
+  const { time } = state
+  const at = time > now && time - now <= spanUs ? time : now
+  const counts = decidedAt <= at && at - decidedAt < Math.ceil(full / n)
+  const before = levelAt(policy, state, at)
+  const given = counts ? Math.min(cost * d, before) : 0
+  if (given === 0) return { given: 0, state }
 
-    const room = Math.floor((full - level) / d)
-    if (!(cost <= room && time <= now && numbers[levelPlace + UNIT] === d)) {
-      return decideRow(this, policy, rows, row, now, cost, 'take')
-    }
-    const delay = Math.ceil(level / n)
-    level += cost * d
+  const level = before - given
+  const expiresAt = at + Math.ceil(level / n)
+  const next: LeakyBucketState = { algorithm: 'leaky-bucket', level, unit: d, time: at, expiresAt }
+  return { given: given / d, state: level === 0 ? undefined : next }
+}
 
-    const untilEmpty = Math.ceil(level / n)
-    numbers[levelPlace] = level
-    numbers[timePlace] = now
-    numbers[expiryPlace] = now + untilEmpty
-
-    return {
-      allowed: true,
-      limit: policy.limit,
-      cost,
-      remaining: room - cost,
-      retryAfterMs: 0,
-      resetAfterMs: untilEmpty / 1000,
-      delayMs: delay / 1000,
-      timeMs: now / 1000,
-      policy: policy.name,
-    }
-  },
-
-  refund(policy, { numbers }, row, now, decidedAt, cost) {
-    const { n, d, full } = policy
-    const state = row * ROW
-    const time = numbers[state + TIME]!
-    const at = asOf(time, now, policy.spanUs)
-    if (!stillCounts(policy, decidedAt, at)) return 0
-    const stored = convert(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, mulDivCeil)
-    const before = Math.max(0, Math.min(full, stored) - Math.max(0, at - time) * n)
-    const given = Math.min(cost * d, before)
-    if (given === 0) return 0
-    const level = before - given
-    numbers[state + LEVEL] = level
-    numbers[state + UNIT] = d
-    numbers[state + TIME] = at
-    numbers[state + EXPIRES_AT] = level === 0 ? 0 : at + timeToFlow(policy, level)
-    return given / d
-  },
-
-  load: loadBucket,
-  save: saveBucket,
+/** The level at `at` in the policy's unit. A state from another clock (`time` after `at`) lost nothing. */
+function levelAt(policy: LeakyBucketPolicy, { level, unit, time }: LeakyBucketState, at: number): number {
+  const stored = unit === policy.d ? level : convertLevel(policy, level, unit, 'up')
+  return Math.max(0, Math.min(policy.full, stored) - Math.max(0, at - time) * policy.n)
 }

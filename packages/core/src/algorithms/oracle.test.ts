@@ -4,17 +4,26 @@ import { holds } from '../../test/kept-seeds.js'
 import { Oracle, type OracleNumbers } from '../../test/oracle.js'
 import { msToUs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { ALGORITHM_NAMES, type AlgorithmName, definePolicy, type Policy } from '../policy.js'
-import { decide, type KeyState, refund } from './decide.js'
+import {
+  ALGORITHM_NAMES,
+  type AlgorithmName,
+  definePolicy,
+  type LeakyBucketPolicy,
+  leakyBucket,
+  type Policy,
+  type TokenBucketPolicy,
+  tokenBucket,
+} from '../policy.js'
+import { decide, type KeyState, refund } from './index.js'
 
 interface Numbers {
   policy: Policy
   oracle: OracleNumbers
-  /** A window, or the time in which a bucket fills: what moves of the clock are measured in. */
+  /** The window, or the time to fill a bucket. Steps of the clock are multiples of it. */
   span: number
 }
 
-/** Limits small and huge, windows short and long, rates that do not divide evenly. */
+/** Small and huge limits, short and long windows, rates that do not divide evenly. */
 function numbersOf(algorithm: AlgorithmName): fc.Arbitrary<Numbers> {
   const isLog = algorithm === 'sliding-window-log'
   const limits = fc.oneof(
@@ -42,7 +51,7 @@ function numbersOf(algorithm: AlgorithmName): fc.Arbitrary<Numbers> {
         units: fc.integer({ min: 1, max: 100_000 }),
         perMs: fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.constantFrom(60_000, 3_600_000, 86_400_000)),
       })
-      // Countable, and full again within 30 years: beyond 140, milliseconds no longer carry every microsecond.
+      // Exact, and full again within 30 years: beyond 140 years, milliseconds lose microseconds.
       .filter(({ limit, perMs }) => limit * perMs * 1000 <= Number.MAX_SAFE_INTEGER)
       .filter(({ limit, units, perMs }) => (limit * perMs * 1000) / units <= 1e15)
       .map(({ limit, units, perMs }) => ({
@@ -60,7 +69,7 @@ function numbersOf(algorithm: AlgorithmName): fc.Arbitrary<Numbers> {
 }
 
 interface Step {
-  /** How far the clock moves first: microseconds, shares of a span, or to the edge of one. */
+  /** How far the clock moves first: by microseconds, by a share of the span, or to the edge of a span. */
   move: { by: 'us' | 'span' | 'edge'; amount: number }
   /** A share of the limit; 0 is a cost of 1. */
   cost: number
@@ -98,26 +107,26 @@ function asOracle(decision: Decision) {
 describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
   const steps = fc.array(step, { minLength: 1, maxLength: 25 })
 
-  it('decides every trace as the oracle does, in every field', () => {
+  it('equals the oracle in every field, on every trace', () => {
     holds(
       `oracle-${algorithm}`,
       fc.tuple(numbersOf(algorithm), steps),
       ([{ policy, oracle, span }, trace]) => {
         const reference = new Oracle(oracle)
-        let known: KeyState | undefined
+        let state: KeyState | undefined
         let now = EPOCH
         for (const { move, cost: share } of trace) {
           now = moved(now, move, span)
           const cost = costOf(policy, share)
-          const outcome = decide(policy, known, now, cost)
-          known = outcome.state
+          const outcome = decide(policy, state, now, cost)
+          state = outcome.state
           expect(asOracle(outcome.decision)).toStrictEqual(reference.check(BigInt(now), BigInt(cost)))
         }
       },
     )
   })
 
-  it('decides as the oracle does when the clock steps back, a little or far', () => {
+  it('equals the oracle when the clock steps back, a little or far', () => {
     const back = fc.record({
       step,
       back: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 4, noNaN: true })),
@@ -128,21 +137,21 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
       fc.tuple(numbersOf(algorithm), traces),
       ([{ policy, oracle, span }, trace]) => {
         const reference = new Oracle(oracle)
-        let known: KeyState | undefined
-        // Far enough from 0 that four steps back of the longest span do not reach it.
+        let state: KeyState | undefined
+        // Far enough from 0 for four steps back of the longest span.
         let now = EPOCH
         for (const { step: forward, back: share } of trace) {
           now = Math.max(span, moved(now, forward.move, span) - Math.floor(span * share))
           const cost = costOf(policy, forward.cost)
-          const outcome = decide(policy, known, now, cost)
-          known = outcome.state
+          const outcome = decide(policy, state, now, cost)
+          state = outcome.state
           expect(asOracle(outcome.decision)).toStrictEqual(reference.check(BigInt(now), BigInt(cost)))
         }
       },
     )
   })
 
-  it('takes a clock exactly one span behind for its own, and one microsecond more for another', () => {
+  it('treats a clock one span behind as its own, and one microsecond more as another clock', () => {
     holds(`span-${algorithm}`, numbersOf(algorithm), ({ policy, oracle, span }) => {
       const byWindow = algorithm === 'fixed-window' || algorithm === 'sliding-window-counter'
       const newest = byWindow ? Math.floor(EPOCH / span) * span : EPOCH
@@ -158,7 +167,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('refunds as the oracle does', () => {
+  it('refunds the same as the oracle', () => {
     const refunding = fc.record({
       step,
       ofStep: fc.nat(20),
@@ -172,7 +181,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
       ([{ policy, oracle, span }, trace]) => {
         const reference = new Oracle(oracle)
         const taken: { at: number; left: number }[] = []
-        let known: KeyState | undefined
+        let state: KeyState | undefined
         let now = EPOCH
         for (const entry of trace) {
           now = moved(now, entry.step.move, span)
@@ -180,13 +189,13 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
           if (entry.refund && of !== undefined && of.left > 0) {
             const cost = Math.max(1, Math.floor(of.left * entry.share))
             of.left -= cost
-            const { given, state } = refund(policy, known, now, of.at, cost)
-            known = state
-            expect(given).toBe(reference.refund(BigInt(now), BigInt(of.at), BigInt(cost)))
+            const refunded = refund(policy, state, now, of.at, cost)
+            state = refunded.state
+            expect(refunded.given).toBe(reference.refund(BigInt(now), BigInt(of.at), BigInt(cost)))
           }
           const cost = costOf(policy, entry.step.cost)
-          const outcome = decide(policy, known, now, cost)
-          known = outcome.state
+          const outcome = decide(policy, state, now, cost)
+          state = outcome.state
           if (outcome.decision.allowed) taken.push({ at: now, left: cost })
           expect(asOracle(outcome.decision)).toStrictEqual(reference.check(BigInt(now), BigInt(cost)))
         }
@@ -202,15 +211,17 @@ it('converts a level to another unit exactly, rounded against the client', () =>
     fc.integer({ min: 1, max: 366 * 86_400_000 }),
   )
   holds('convert', levels, ([level, unit, d]) => {
-    // n is 1, so that the time to fill or drain is the level itself.
+    // With n = 1 the time to fill or drain equals the level.
     const capacity = 200
     const rate = `1000/${d}ms` as const
-    const known = { state: { level, unit, time: EPOCH }, expiresAt: Number.MAX_SAFE_INTEGER }
     const cut = (converted: bigint) => (converted > BigInt(capacity * d) ? BigInt(capacity * d) : converted)
-    const peek = (policy: Policy) =>
-      BigInt(msToUs(decide(policy, known, EPOCH, 1, 'peek').decision.resetAfterMs))
-    const leaky = definePolicy({ algorithm: 'leaky-bucket', capacity, leakRate: rate })
-    const token = definePolicy({ algorithm: 'token-bucket', capacity, refillRate: rate })
+    const peek = (policy: LeakyBucketPolicy | TokenBucketPolicy) => {
+      const { algorithm } = policy
+      const state = { algorithm, level, unit, time: EPOCH, expiresAt: Number.MAX_SAFE_INTEGER }
+      return BigInt(msToUs(decide(policy, state, EPOCH, 1, 'peek').decision.resetAfterMs))
+    }
+    const leaky = leakyBucket({ capacity, leakRate: rate })
+    const token = tokenBucket({ capacity, refillRate: rate })
     const product = BigInt(level) * BigInt(d)
     expect(peek(leaky)).toBe(cut((product + BigInt(unit) - 1n) / BigInt(unit)))
     expect(BigInt(capacity * d) - peek(token)).toBe(cut(product / BigInt(unit)))

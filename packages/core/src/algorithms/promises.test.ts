@@ -5,13 +5,12 @@ import { ManualClock, msToUs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { ALGORITHM_NAMES, type AlgorithmName, type Policy } from '../policy.js'
 import { randomTrace, type TraceOptions, type TraceStep } from '../testing/trace.js'
-import { decide, type KeyState, refund } from './decide.js'
-import type { Log } from './sliding-window-log.js'
+import { decide, type KeyState, refund } from './index.js'
+import { timeOf, unitsOf } from './log.js'
 
-// What a decision promises, held on traces with everything in them: clocks that step back, numbers that
-// change while keys live, refunds, resets.
+// The guarantees of a decision, tested on traces with clocks that step back, numbers that change, refunds and resets.
 
-/** Walks one key through a trace, and hands every check to `look` before and after it is made. */
+/** Runs one key through a trace and passes every check to `look`, with the state before and after. */
 function walk(
   algorithm: AlgorithmName,
   seed: number,
@@ -25,42 +24,42 @@ function walk(
     after: KeyState | undefined
   }) => void,
 ): void {
-  let known: KeyState | undefined
+  let current: KeyState | undefined
   const taken = new Map<number, { timeUs: number; left: number }>()
   for (const [i, step] of randomTrace(seed, algorithm, { length: 60, ...options }).steps.entries()) {
     const now = msToUs(step.timeMs)
-    if (step.do === 'reset') known = i % 3 === 0 ? undefined : known
-    if (step.do === 'refund') known = giveBack(step, known, now, taken)
+    if (step.do === 'reset') current = i % 3 === 0 ? undefined : current
+    if (step.do === 'refund') current = refundStep(step, current, now, taken)
     if (step.do !== 'check') continue
-    const { decision, state } = decide(step.policy, known, now, step.cost)
-    look({ policy: step.policy, now, cost: step.cost, before: known, decision, after: state })
-    known = state
+    const { decision, state } = decide(step.policy, current, now, step.cost)
+    look({ policy: step.policy, now, cost: step.cost, before: current, decision, after: state })
+    current = state
     if (decision.allowed) taken.set(i, { timeUs: now, left: step.cost })
   }
 }
 
-/** A state in a form that can be compared: a log as its units, whatever buffer they are in. */
-function plain(known: KeyState | undefined): unknown {
-  if (known === undefined || !('buffer' in known.state)) return structuredClone(known)
-  const { buffer, head, tail, total, shift } = known.state as Log
-  const runs = Array.from({ length: tail - head }, (_, i) => {
-    const before = (run: number) => (run === tail ? total : buffer.runs[2 * run + 1]!)
-    return { time: buffer.runs[2 * (head + i)]! + shift, units: before(head + i + 1) - before(head + i) }
-  })
-  return { runs, expiresAt: known.expiresAt }
+/** A state in a form that can be compared: a log as its units, whichever array they are in. */
+function comparable(state: KeyState | undefined): unknown {
+  if (state?.algorithm !== 'sliding-window-log') return structuredClone(state)
+  const { head, tail, expiresAt } = state
+  const runs = Array.from({ length: tail - head }, (_, i) => ({
+    time: timeOf(state, head + i),
+    units: unitsOf(state, head + i),
+  }))
+  return { runs, expiresAt }
 }
 
-function giveBack(
+function refundStep(
   step: TraceStep & { do: 'refund' },
-  known: KeyState | undefined,
+  current: KeyState | undefined,
   now: number,
   taken: Map<number, { timeUs: number; left: number }>,
 ): KeyState | undefined {
   const of = taken.get(step.ofStep)
-  if (of === undefined || of.left === 0) return known
+  if (of === undefined || of.left === 0) return current
   const cost = Math.min(step.cost, of.left)
   of.left -= cost
-  return refund(step.policy, known, now, of.timeUs, cost).state
+  return refund(step.policy, current, now, of.timeUs, cost).state
 }
 
 const EVERYTHING = { clockStepsBack: true, numbersChange: true }
@@ -68,7 +67,7 @@ const EVERYTHING = { clockStepsBack: true, numbersChange: true }
 describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
   const seeds = fc.integer({ min: 0, max: 2 ** 31 })
 
-  it('refuses until retryAfterMs, then allows', () => {
+  it('denies until retryAfterMs, then allows', () => {
     holds(`retry-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, decision, after }) => {
         if (decision.allowed) return expect(decision.retryAfterMs).toBe(0)
@@ -80,7 +79,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('has exactly the remaining it says, and the full limit exactly after resetAfterMs', () => {
+  it('has exactly `remaining` left, and the full limit exactly after resetAfterMs', () => {
     holds(`remaining-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, decision, after }) => {
         const allows = (us: number, cost: number) =>
@@ -95,11 +94,11 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('answers a peek as it would answer the check, and changes nothing', () => {
+  it('peeks the decision of a check, and changes nothing', () => {
     holds(`peek-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision }) => {
         const peek = decide(policy, before, now, cost, 'peek')
-        expect(plain(peek.state)).toStrictEqual(plain(before))
+        expect(comparable(peek.state)).toStrictEqual(comparable(before))
         const { allowed, retryAfterMs, delayMs, timeMs } = peek.decision
         expect({ allowed, retryAfterMs, delayMs, timeMs }).toStrictEqual({
           allowed: decision.allowed,
@@ -112,18 +111,18 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('is pure: the same arguments give the same answer, and are left as they were', () => {
+  it('is pure: the same arguments give the same outcome and stay unchanged', () => {
     holds(`pure-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision, after }) => {
-        const copy = plain(before)
+        const copy = comparable(before)
         const again = decide(policy, before, now, cost)
-        expect([again.decision, plain(again.state)]).toStrictEqual([decision, plain(after)])
-        expect(plain(before)).toStrictEqual(copy)
+        expect([again.decision, comparable(again.state)]).toStrictEqual([decision, comparable(after)])
+        expect(comparable(before)).toStrictEqual(copy)
       })
     })
   })
 
-  it('decides the same by a state that was kept for longer', () => {
+  it('decides the same with a state that was kept for longer', () => {
     holds(`kept-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision }) => {
         if (before === undefined) return
@@ -133,15 +132,15 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('after a check and its immediate refund, the future is as if neither had come', () => {
+  it('leaves no trace of a check that is refunded immediately', () => {
     holds(`undo-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, {}, ({ policy, now, cost, before, decision, after }) => {
         if (!decision.allowed) return
         const undone = refund(policy, after, now, now, cost)
         expect(undone.given).toBe(cost)
         for (const later of [0, 1, 500, 999_999, 60_000_000]) {
-          const future = (known: KeyState | undefined) =>
-            decide(policy, known, now + later, cost, 'peek').decision
+          const future = (current: KeyState | undefined) =>
+            decide(policy, current, now + later, cost, 'peek').decision
           expect(future(undone.state)).toStrictEqual(future(before))
         }
       })
@@ -149,13 +148,13 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
   })
 })
 
-describe('no interval admits more than it may, net of refunds', () => {
-  /** One policy, forward time: everything that was admitted, with its time, less what was given back. */
+describe('no interval admits more than the bound, net of refunds', () => {
+  /** The admitted units of one policy with their times, and refunds as negative units. The clock only moves forward. */
   function admitted(algorithm: AlgorithmName, seed: number) {
     const policy = randomTrace(seed, algorithm, { length: 1 }).steps[0]!.policy
     const events: { time: number; units: number }[] = []
     const taken = new Map<number, { timeUs: number; left: number }>()
-    let known: KeyState | undefined
+    let current: KeyState | undefined
     const clock = new ManualClock()
     for (const [i, step] of randomTrace(seed, algorithm, { length: 120 }).steps.entries()) {
       clock.set(step.timeMs)
@@ -165,15 +164,15 @@ describe('no interval admits more than it may, net of refunds', () => {
         if (of === undefined || of.left === 0) continue
         const cost = Math.min(step.cost, of.left, policy.limit)
         of.left -= cost
-        const { given, state } = refund(policy, known, now, of.timeUs, cost)
-        known = state
-        // In a window, what is given back was never taken; a bucket gets it back at this moment.
+        const { given, state } = refund(policy, current, now, of.timeUs, cost)
+        current = state
+        // A window counts refunded units as never taken; a bucket gets them back at this moment.
         const time = algorithm.endsWith('bucket') ? now : of.timeUs
         events.push({ time, units: -given })
       } else if (step.do === 'check') {
         const cost = Math.min(step.cost, policy.limit)
-        const { decision, state } = decide(policy, known, now, cost)
-        known = state
+        const { decision, state } = decide(policy, current, now, cost)
+        current = state
         if (!decision.allowed) continue
         taken.set(i, { timeUs: now, left: cost })
         events.push({ time: now, units: cost })
@@ -199,7 +198,7 @@ describe('no interval admits more than it may, net of refunds', () => {
 
   it.each([
     ['sliding-window-log', 1],
-    // The estimate takes the last window as even; at worst nearly twice the limit gets through.
+    // The estimate assumes even traffic in the last window; at worst nearly twice the limit is admitted.
     ['sliding-window-counter', 2],
   ] as const)('%s: %d × the limit in any window', (algorithm, times) => {
     holds(`bound-${algorithm}`, seeds, (seed) => {
@@ -221,7 +220,7 @@ describe('no interval admits more than it may, net of refunds', () => {
         for (const { time, units } of events.slice(i)) {
           sum += units
           const most = BigInt(policy.full) + BigInt(policy.n) * BigInt(time - first.time)
-          // Parts of a unit are given back, so count in the level's own unit.
+          // Parts of a unit are refunded, so count in the unit of the level.
           expect(BigInt(Math.round(sum * policy.d)) <= most).toBe(true)
         }
       }

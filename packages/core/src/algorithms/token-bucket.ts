@@ -1,123 +1,92 @@
-import { usToMs } from '../clock.js'
-import type { Decision } from '../decision.js'
 import type { TokenBucketPolicy } from '../policy.js'
-import { type Algorithm, asOf } from './algorithm.js'
-import {
-  type BucketState,
-  convert,
-  loadBucket,
-  PLACES,
-  putBucket,
-  saveBucket,
-  stillCounts,
-  timeToFlow,
-} from './bucket.js'
-import { decideRow } from './decide-row.js'
-import { mulDivFloor } from './exact.js'
-import { LAYOUT } from './rows.js'
+import { type Mode, type Outcome, type Refund, toDecision } from './algorithm.js'
+import { convertLevel } from './bucket-level.js'
 
-const { LEVEL, UNIT, TIME } = PLACES
-const { ROW, EXPIRES_AT } = LAYOUT
+/*
+ * Token bucket. The bucket holds up to `capacity` tokens, starts full and refills continuously at `refillRate`. A request
+ * takes `cost` tokens, or is denied if there are fewer. Nothing runs in the background: the state is the level at one
+ * moment, and the tokens that came in since then are added when the next request arrives.
+ *
+ * All numbers are whole, so nothing is lost to rounding. The rate is a fraction, `n` tokens per `d` microseconds. The
+ * level counts one token as `d`, so it rises by exactly `n` per microsecond, and a full bucket is `full = capacity * d`.
+ *
+ * The Lua twin is packages/redis/lua/token-bucket.lua.
+ */
 
-/** The level is what is left: it rises with time and falls with every request. */
-export const tokenBucketAlgorithm: Algorithm<TokenBucketPolicy, BucketState> = {
-  decide(policy, { numbers }, row, now, cost, mode): Decision {
-    const { n, d, full } = policy
-    const state = row * ROW
-    const time = numbers[state + TIME]!
+export interface TokenBucketState {
+  readonly algorithm: 'token-bucket'
+  /** The tokens in the bucket at `time`, where one token counts as `unit`. */
+  readonly level: number
+  readonly unit: number
+  readonly time: number
+  readonly expiresAt: number
+}
 
-    const at = asOf(time, now, policy.spanUs)
-    const moved = time > at
+export function decide(
+  policy: TokenBucketPolicy,
+  state: TokenBucketState | undefined,
+  now: number,
+  cost: number,
+  mode: Mode,
+): Outcome<TokenBucketState> {
+  const { n, d, full } = policy
 
-    const unit = numbers[state + UNIT]!
-    let level = numbers[state + LEVEL]!
-    if (unit === 0) level = full
-    else if (unit !== d) level = convert(policy, level, unit, mulDivFloor)
-    level = Math.min(full, level + (moved ? 0 : at - time) * n)
+  // 1. Clock: if the clock stepped back a little, decide as of the state's time. If it stepped back by more than the
+  //    time to fill the bucket, the state was written under another clock and moves to now.
+  const time = state === undefined ? now : state.time
+  const at = time > now && time - now <= policy.spanUs ? time : now
+  const moved = time > at
 
-    const room = Math.floor(level / d)
-    const allowed = cost <= room
-    const charged = allowed && mode === 'take'
-    const retryAfter = allowed ? 0 : at - now + timeToFlow(policy, cost * d - level)
-    if (charged) level -= cost * d
+  // 2. State now: the level, refilled up to this moment.
+  let level = state === undefined ? full : levelAt(policy, state, at)
 
-    // From now on, not since the epoch: a bucket of centuries would pass 2^53.
-    const untilFull = at - now + timeToFlow(policy, full - level)
-    if (charged || (moved && mode !== 'peek')) {
-      numbers[state + LEVEL] = level
-      numbers[state + UNIT] = d
-      numbers[state + TIME] = at
-      numbers[state + EXPIRES_AT] = now + untilFull
-    }
+  // 3. Decision.
+  const room = Math.floor(level / d)
+  const allowed = cost <= room
+  const charged = allowed && mode === 'take'
+  const retryAfter = allowed ? 0 : at - now + Math.ceil((cost * d - level) / n)
+  if (charged) level -= cost * d
 
-    const resetAfter = level === full ? 0 : untilFull
-    return {
-      allowed,
-      limit: policy.limit,
-      cost,
-      remaining: charged ? room - cost : room,
-      retryAfterMs: usToMs(retryAfter),
-      resetAfterMs: usToMs(resetAfter),
-      delayMs: 0,
-      timeMs: usToMs(now),
-      policy: policy.name,
-    }
-  },
+  // 4. New state. The wait is counted from now: as a time since the epoch it could pass 2^53 before it is rounded.
+  const fullAfter = at - now + Math.ceil((full - level) / n)
+  const next: TokenBucketState | undefined =
+    charged || (moved && mode !== 'peek')
+      ? { algorithm: 'token-bucket', level, unit: d, time: at, expiresAt: now + fullAfter }
+      : state
 
-  check(policy, rows, row, now, cost): Decision {
-    const { n, d, full } = policy
-    const { numbers } = rows
-    const levelPlace = row * ROW
-    const timePlace = levelPlace + TIME
-    const expiryPlace = levelPlace + EXPIRES_AT
-    if (numbers[expiryPlace]! <= now) putBucket(numbers, levelPlace, full, d, now)
+  // 5. Waits.
+  const remaining = charged ? room - cost : room
+  const resetAfter = level === full ? 0 : fullAfter
+  return {
+    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter }),
+    state: next,
+  }
+}
 
-    const time = numbers[timePlace]!
-    let level = numbers[levelPlace]! + (now - time) * n
-    if (level > full) level = full
+/** Gives tokens back while the bucket could not have refilled completely since `decidedAt`. It never overflows. */
+export function refund(
+  policy: TokenBucketPolicy,
+  state: TokenBucketState,
+  now: number,
+  decidedAt: number,
+  cost: number,
+): Refund<TokenBucketState> {
+  const { n, d, full, spanUs } = policy
+  const { time } = state
+  const at = time > now && time - now <= spanUs ? time : now
+  const counts = decidedAt <= at && at - decidedAt < Math.ceil(full / n)
+  const before = levelAt(policy, state, at)
+  const given = counts ? Math.min(cost * d, full - before) : 0
+  if (given === 0) return { given: 0, state }
 
-    const room = Math.floor(level / d)
-    if (!(cost <= room && time <= now && numbers[levelPlace + UNIT] === d)) {
-      return decideRow(this, policy, rows, row, now, cost, 'take')
-    }
-    level -= cost * d
+  const level = before + given
+  const expiresAt = at + Math.ceil((full - level) / n)
+  const next: TokenBucketState = { algorithm: 'token-bucket', level, unit: d, time: at, expiresAt }
+  return { given: given / d, state: level === full ? undefined : next }
+}
 
-    const untilFull = Math.ceil((full - level) / n)
-    numbers[levelPlace] = level
-    numbers[timePlace] = now
-    numbers[expiryPlace] = now + untilFull
-
-    return {
-      allowed: true,
-      limit: policy.limit,
-      cost,
-      remaining: room - cost,
-      retryAfterMs: 0,
-      resetAfterMs: untilFull / 1000,
-      delayMs: 0,
-      timeMs: now / 1000,
-      policy: policy.name,
-    }
-  },
-
-  refund(policy, { numbers }, row, now, decidedAt, cost) {
-    const { n, d, full } = policy
-    const state = row * ROW
-    const time = numbers[state + TIME]!
-    const at = asOf(time, now, policy.spanUs)
-    if (!stillCounts(policy, decidedAt, at)) return 0
-    const stored = convert(policy, numbers[state + LEVEL]!, numbers[state + UNIT]!, mulDivFloor)
-    const before = Math.min(full, stored + Math.max(0, at - time) * n)
-    const given = Math.min(cost * d, full - before)
-    if (given === 0) return 0
-    const level = before + given
-    numbers[state + LEVEL] = level
-    numbers[state + UNIT] = d
-    numbers[state + TIME] = at
-    numbers[state + EXPIRES_AT] = level === full ? 0 : at + timeToFlow(policy, full - level)
-    return given / d
-  },
-
-  load: loadBucket,
-  save: saveBucket,
+/** The level at `at` in the policy's unit. A state from another clock (`time` after `at`) gained nothing. */
+function levelAt(policy: TokenBucketPolicy, { level, unit, time }: TokenBucketState, at: number): number {
+  const stored = unit === policy.d ? level : convertLevel(policy, level, unit, 'down')
+  return Math.min(policy.full, stored + Math.max(0, at - time) * policy.n)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../clock.js'
 import { createLimiter } from '../limiter.js'
+import { MemoryStore } from '../memory-store/memory-store.js'
 import {
   fixedWindow,
   leakyBucket,
@@ -9,9 +10,8 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../policy.js'
-import { MemoryStore } from '../stores/memory-store.js'
 
-// The examples that every text about rate limiting works through, with the numbers they come to here.
+// The usual textbook examples of rate limiting, with their exact results.
 
 function limiterAt(startMs: number, policy: Policy) {
   const clock = new ManualClock(startMs)
@@ -24,30 +24,30 @@ describe('the boundary: 100 an hour, 100 requests at 09:59:50 and 100 at 10:00:1
   it.each([
     [fixedWindow({ limit: 100, window: '1h' }), 200],
     [slidingWindowLog({ limit: 100, window: '1h' }), 100],
-    // ten seconds into the hour, floor(100 × 3590 ÷ 3600) = 99 of the last one still count
+    // ten seconds into the hour, floor(100 × 3590 ÷ 3600) = 99 units of the last hour still count
     [slidingWindowCounter({ limit: 100, window: '1h' }), 101],
     [tokenBucket({ capacity: 100, refillRate: '100/1h' }), 100],
     [leakyBucket({ capacity: 100, leakRate: '100/1h' }), 100],
-  ] as const)('%o lets %d through in 20 s', (policy, expected) => {
+  ] as const)('%o allows %d in 20 s', (policy, expected) => {
     const { clock, limiter } = limiterAt(at('09:59:50'), policy)
-    let through = 0
+    let allowed = 0
     for (const time of ['09:59:50', '10:00:10']) {
       clock.set(at(time))
-      for (let i = 0; i < 100; i++) if (limiter.check('k').allowed) through++
+      for (let i = 0; i < 100; i++) if (limiter.check('k').allowed) allowed++
     }
-    expect(through).toBe(expected)
+    expect(allowed).toBe(expected)
   })
 })
 
 describe('the counter', () => {
-  it('80 in the last window, 40 in this one, half way: 80 × 0.5 + 40 = 80, and 20 are left', () => {
+  it('80 in the last window, 40 in this one, half of it over: 80 × 0.5 + 40 = 80 used, 20 left', () => {
     const { clock, limiter } = limiterAt(at('09:30:00'), slidingWindowCounter({ limit: 100, window: '1h' }))
     limiter.check('k', 80)
     clock.set(at('10:30:00'))
     expect(limiter.check('k', 40)).toMatchObject({ allowed: true, remaining: 20 })
   })
 
-  it('8 in the last window, 3 in this one: at 50 % 7 are used, at 10 % 8 × 0.9 + 3 = 10.2 and the next is refused', () => {
+  it('8 in the last window, 3 in this one: 10 % in, 8 × 0.9 + 3 = 10.2 and the next is denied; 50 % in, 7 used', () => {
     const policy = slidingWindowCounter({ limit: 10, window: '1m' })
     const { clock, limiter } = limiterAt(at('10:00:00'), policy)
     limiter.check('k', 8)
@@ -60,7 +60,7 @@ describe('the counter', () => {
 })
 
 describe('the buckets', () => {
-  it('a leak of 0.5/s leaks exactly 3 in 6 s, looked at after 3 s or not', () => {
+  it('a leak of 0.5/s drains exactly 3 in 6 s, with or without checks in between', () => {
     for (const looks of [[6000], [3000, 6000], [1, 1999, 2000, 3000, 5999, 6000]]) {
       const { clock, limiter } = limiterAt(at('10:00:00'), leakyBucket({ capacity: 10, leakRate: 0.5 }))
       limiter.check('k', 9)
@@ -72,7 +72,7 @@ describe('the buckets', () => {
     }
   })
 
-  it('50 tokens and 5 s at 10/s are 100', () => {
+  it('50 tokens and 5 s at 10/s make 100 tokens', () => {
     const { clock, limiter } = limiterAt(at('10:00:00'), tokenBucket({ capacity: 100, refillRate: 10 }))
     limiter.check('k', 50)
     clock.advance(4999.999)
@@ -81,7 +81,7 @@ describe('the buckets', () => {
     expect(limiter.peek('k').remaining).toBe(100)
   })
 
-  it('a unit in three years and 90 of them: the wait for all is exact, though its end passes 2^53', () => {
+  it('one unit in three years, capacity 90: the wait is exact although its end passes 2^53', () => {
     for (const policy of [
       tokenBucket({ capacity: 90, refillRate: 1e-8 }),
       leakyBucket({ capacity: 90, leakRate: 1e-8 }),
@@ -91,7 +91,7 @@ describe('the buckets', () => {
     }
   })
 
-  it('token and leaky bucket of the same numbers allow the same; only the leaky one spaces them out', () => {
+  it('token and leaky buckets with the same numbers allow the same requests; the leaky bucket delays them', () => {
     const token = limiterAt(0, tokenBucket({ capacity: 3, refillRate: 1 })).limiter
     const leaky = limiterAt(0, leakyBucket({ capacity: 3, leakRate: 1 })).limiter
     const four = [1, 2, 3, 4]
@@ -110,7 +110,7 @@ describe('the buckets', () => {
   })
 })
 
-it('two requests in the same microsecond are two requests', () => {
+it('counts two requests in the same microsecond as two', () => {
   const { limiter } = limiterAt(0, slidingWindowLog({ limit: 2, window: '1s' }))
   expect([1, 2, 3].map(() => limiter.check('k').allowed)).toStrictEqual([true, true, false])
 })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { guard, guardFallible, START_MS } from '../../test/guarded-store.js'
+import { MemoryStore } from '../memory-store/memory-store.js'
 import { fixedWindow, type OnStoreFailure, slidingWindowLog } from '../policy.js'
 import type { Store, TakeRequest } from '../store/store.js'
 import { storeFailed } from '../store/store-error.js'
-import { MemoryStore } from '../stores/memory-store.js'
 
 const policies = {
   open: fixedWindow({ limit: 4, window: '1h', name: 'open', onStoreFailure: 'open', instances: 2 }),

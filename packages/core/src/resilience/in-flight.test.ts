@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { guard, guardFallible } from '../../test/guarded-store.js'
 import { settle } from '../../test/manual-timers.js'
+import { MemoryStore } from '../memory-store/memory-store.js'
 import { fixedWindow } from '../policy.js'
-import { MemoryStore } from '../stores/memory-store.js'
 
 const policy = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
 const request = { policy, key: 'k', cost: 1 }

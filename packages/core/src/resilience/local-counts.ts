@@ -1,8 +1,8 @@
 import { type Clock, usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
+import { MemoryStore } from '../memory-store/memory-store.js'
 import type { Limit } from '../store/requests.js'
 import type { RefundRequest, ResetRequest, TakeRequest } from '../store/store.js'
-import { MemoryStore } from '../stores/memory-store.js'
 import { shareOf } from './share.js'
 
 /** Counts in this process what cannot be counted in the store, against this process's share of each limit. */

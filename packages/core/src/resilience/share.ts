@@ -1,5 +1,5 @@
 import { definePolicy, type Policy } from '../policy.js'
-import { nearestFittingRate, type Rate } from '../rate.js'
+import { nearestFittingRate, type Rate } from '../units/rate.js'
 
 /**
  * What one process may let through of a limit that `instances` processes share: limit and rate, divided by

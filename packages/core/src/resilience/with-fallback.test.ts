@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { guard, guardFallible } from '../../test/guarded-store.js'
 import type { Decision } from '../decision.js'
 import { withDenialCache } from '../denial-cache/index.js'
+import { MemoryStore } from '../memory-store/memory-store.js'
 import { ALGORITHM_NAMES, definePolicy, fixedWindow } from '../policy.js'
 import type { Call, Store } from '../store/store.js'
 import { storeFailed } from '../store/store-error.js'
-import { MemoryStore } from '../stores/memory-store.js'
 import { type FailureOptions, withFallback } from './index.js'
 
 const open = fixedWindow({ limit: 1_000_000, window: '365d', name: 'open' })

@@ -1,26 +1,26 @@
 /*
- * Whole numbers in doubles. While every value is below 2^53, sums are exact, and so is floor(a ÷ b): the
- * quotient of two such numbers never rounds up to the next whole number. Only products can pass 2^53; the
- * two functions here multiply and divide in one step, for whole a, b ≥ 0 and c ≥ 1 below 2^53 whose result
- * is below 2^53 too.
+ * Exact arithmetic with whole numbers in doubles. While every value is below 2^53, sums are exact, and so is
+ * floor(a ÷ b): the quotient never rounds up to the next whole number. Only products can pass 2^53, so the two functions
+ * here multiply and divide in one step. They take whole numbers a, b ≥ 0 and c ≥ 1 below 2^53, and need a result below
+ * 2^53.
  */
 
-/** floor(a × b ÷ c), without rounding on the way. */
+/** floor(a × b ÷ c), exactly. */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b
   return product <= Number.MAX_SAFE_INTEGER ? Math.floor(product / c) : longDivision(a, b, c, 0)
 }
 
-/** ceil(a × b ÷ c), without rounding on the way. */
+/** ceil(a × b ÷ c), exactly. */
 export function mulDivCeil(a: number, b: number, c: number): number {
   const product = a * b
   return product <= Number.MAX_SAFE_INTEGER ? Math.ceil(product / c) : longDivision(a, b, c, 1)
 }
 
-/** Below this divisor, base 64 keeps every intermediate value under 127 × c < 2^53. */
+/** Below this divisor, every intermediate value in base 64 is under 127 × c < 2^53. */
 const BASE_64_BELOW = 2 ** 46
 
-/** a × b ÷ c digit by digit, a's highest digit first; `up` is added if anything is left over. */
+/** a × b ÷ c by long division over the digits of a, highest first. `up` is added if there is a remainder. */
 function longDivision(a: number, b: number, c: number, up: 0 | 1): number {
   const whole = Math.floor(b / c)
   const part = b - whole * c
@@ -38,7 +38,7 @@ function longDivision(a: number, b: number, c: number, up: 0 | 1): number {
       quotient = quotient * 64 + times
       remainder = value - times * c
     } else {
-      // Here 2 × remainder may pass 2^53: compare before adding, and add what wraps around.
+      // 2 × remainder can pass 2^53: subtract the divisor before adding.
       quotient *= 2
       for (const summand of digit === 1 ? [remainder, part] : [remainder]) {
         const room = c - summand

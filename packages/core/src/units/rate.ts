@@ -5,10 +5,10 @@ export type Rate = number | `${number}/${string}`
 
 const US_PER_SECOND = 1_000_000n
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
-/** The most units that can be written: 15 digits. */
+/** The largest number of units in a rate: 15 digits. */
 const MAX_UNITS = 10n ** 15n - 1n
 
-/** The exact fraction a rate means, or undefined if it is not written as a rate. */
+/** The exact fraction of a rate, n units per d microseconds; undefined if the input is not a rate. */
 export function parseRate(input: unknown): { n: bigint; d: bigint } | undefined {
   if (typeof input === 'number') return perMicros(input, US_PER_SECOND)
   if (typeof input !== 'string') return undefined
@@ -26,18 +26,18 @@ function perMicros(units: number, micros: bigint): { n: bigint; d: bigint } | un
   return reduce(p, q * micros)
 }
 
-/** Whether buckets of this capacity can be counted exactly at this rate: every product stays below 2^53. */
+/** Whether a bucket of this capacity can be counted exactly at this rate: every product stays below 2^53. */
 export function fits(capacity: number, rate: { n: bigint; d: bigint }): boolean {
   return rate.n <= MAX_SAFE && BigInt(capacity) * rate.d <= MAX_SAFE
 }
 
-/** The nearest rate that fits this capacity, written so that it can be pasted back in. */
+/** The nearest rate that fits this capacity, in a form that can be pasted into a policy. */
 export function nearestFittingRate(capacity: number, { n, d }: { n: bigint; d: bigint }): Rate {
   const longest = BigInt(MAX_DURATION_MS)
-  // d must fit the capacity, and n, which is about n/d times as large, must fit too.
+  // Both d and n must fit, and n is about n/d times as large as d.
   const largest = smaller(MAX_SAFE / BigInt(capacity), MAX_SAFE / (n / d + 1n))
-  // Written per milliseconds: any number of microseconds, with a thousand times the units, while that is
-  // not too long to write; or a whole number of milliseconds. And units must not be too many to write, either.
+  // Two candidates: 1,000 times the units per q milliseconds, if q is not too long a duration, or units per a whole
+  // number of milliseconds. In both, the units must have at most 15 digits.
   const writable = MAX_UNITS / (1000n * (n / d + 1n))
   const [p, q] = nearestFraction(n, d, smaller(smaller(largest, longest), writable))
   const [units, ms] = nearestFraction(n * 1000n, d, smaller(smaller(largest / 1000n, longest), writable))
@@ -51,12 +51,12 @@ function smaller(a: bigint, b: bigint): bigint {
 }
 
 /**
- * The fraction with the smallest denominator whose nearest double is `x`: 0.1 is 1/10, 100/60 is 5/3.
- * It is what the writer meant; the double's own binary fraction (3602879701896397/2^55) is not.
+ * The fraction with the smallest denominator whose nearest double is `x`: 0.1 is 1/10, 100/60 is 5/3. That is the intended
+ * rate; the exact value of the double (3602879701896397/2^55 for 0.1) is not.
  */
 function simplestFraction(x: number): [bigint, bigint] {
   if (Number.isInteger(x)) return [BigInt(x), 1n]
-  // x and its two neighbours as integers over one power of two; halfway to them lies the rounding interval.
+  // Scale x to an integer over a power of two. The rounding interval ends halfway to the neighbouring doubles.
   let scale = 2n
   let scaled = x
   while (!Number.isInteger(scaled)) {
@@ -71,16 +71,16 @@ function simplestFraction(x: number): [bigint, bigint] {
   return simplestBetween(twice - 1n, scale, twice + 1n, scale)
 }
 
-/** The simplest fraction strictly between a/b and c/d: descend their common continued fraction. */
+/** The simplest fraction strictly between a/b and c/d, by their common continued fraction. */
 function simplestBetween(a: bigint, b: bigint, c: bigint, d: bigint): [bigint, bigint] {
   const whole = a / b
   if ((whole + 1n) * d < c) return [whole + 1n, 1n]
-  // Both lie in [whole, whole + 1]: turn what is left upside down and go on.
+  // Both are in [whole, whole + 1]: continue with the reciprocals of their remainders.
   const [p, q] = simplestBetween(d, c - whole * d, b, a - whole * b)
   return [whole * p + q, p]
 }
 
-/** The fraction nearest to n/d among those with a denominator of at most `maxD`; never 0. */
+/** The fraction nearest to n/d with a denominator of at most `maxD`; never 0. */
 function nearestFraction(n: bigint, d: bigint, maxD: bigint): [bigint, bigint] {
   let [p0, q0, p1, q1] = [0n, 1n, 1n, 0n]
   let [a, b] = [n, d]
@@ -98,7 +98,7 @@ function nearestFraction(n: bigint, d: bigint, maxD: bigint): [bigint, bigint] {
   return [p1, q1]
 }
 
-/** |p/q − n/d|, scaled so that two candidates compare as whole numbers would. */
+/** |p/q − n/d| times d, which is enough to compare two candidates. */
 function distance([p, q]: [bigint, bigint], n: bigint, d: bigint): number {
   const difference = p * d - n * q
   return Number(difference < 0n ? -difference : difference) / Number(q)

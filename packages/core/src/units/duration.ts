@@ -8,14 +8,14 @@ const UNIT_MS: Record<DurationUnit, number> = { ms: 1, s: 1000, m: 60_000, h: 3_
 /** The longest window: a leap year. */
 export const MAX_DURATION_MS = 366 * UNIT_MS.d
 
-/** A duration in milliseconds, or undefined if it is not written as one. Whether it is in range is asked elsewhere. */
+/** A duration in milliseconds, or undefined if the input is not a duration. Callers check the range. */
 export function parseDuration(input: unknown): number | undefined {
   if (typeof input === 'number') return input
   if (typeof input !== 'string') return undefined
   const match = /^(\d{1,15}(?:\.\d{1,6})?)(ms|s|m|h|d)$/.exec(input)
   if (!match) return undefined
   const ms = Number(match[1]) * UNIT_MS[match[2] as DurationUnit]
-  // 1.005s is 1004.9999999999999 in doubles: snap to the whole number that was meant.
+  // 1.005s is 1004.9999999999999 in doubles: round to the intended whole number.
   const whole = Math.round(ms)
   return Math.abs(ms - whole) < 1e-6 ? whole : ms
 }

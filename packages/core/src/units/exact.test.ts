@@ -29,14 +29,14 @@ describe('a × b ÷ c', () => {
   })
 
   it.each([
-    // 104,250 a day is the first quota whose product with its window passes 2^53
+    // 104,250 a day is the smallest quota whose product with its window passes 2^53
     [104_250, 86_400_000_000 - 1, 86_400_000_000],
     [1_000_000_000, 366 * 86_400_000_000 - 1, 366 * 86_400_000_000],
     // divisors that are too large for base 64
     [2 ** 53 - 1, 2 ** 53 - 1, 2 ** 53 - 1],
     [2 ** 53 - 2, 2 ** 53 - 3, 2 ** 53 - 1],
     [2 ** 46, 2 ** 46 - 1, 2 ** 46],
-    // and of those each at which base 64 would be wrong, from the least power of two on
+    // divisors for which base 64 would give a wrong result
     [100_185_344_869_045, 100_185_344_868_961, 100_185_344_869_712],
     [3 * 2 ** 46 - 1, 3 * 2 ** 46 - 2, 3 * 2 ** 46 + 1],
     [2 ** 48 - 1, 2 ** 48 - 2, 2 ** 48 + 1],

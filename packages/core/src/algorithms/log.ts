@@ -1,0 +1,101 @@
+/**
+ * The times of units, grouped into runs of units with the same time. Run i is a pair of numbers: its time at `runs[2i]`,
+ * and the number of units before it at `runs[2i + 1]`. With that running total, the units between two runs are one
+ * subtraction, and a search finds the run that must leave before a cost fits.
+ *
+ * A log is a view of its array, the runs from `head` up to but not including `tail`. The array is only ever appended to,
+ * so that a new log shares the array of the one it was made from, and the older one stays valid.
+ */
+export interface Log {
+  readonly runs: number[]
+  readonly head: number
+  readonly tail: number
+  /** The number of units before the tail, counted like the runs' totals. */
+  readonly total: number
+  /** Added to every time in the array, so that a log moves to another clock without a change to its runs. */
+  readonly shift: number
+}
+
+export function timeOf({ runs, shift }: Log, run: number): number {
+  return runs[2 * run]! + shift
+}
+
+/** The time of the newest unit; 0 if there is none. */
+export function newestTime(log: Log): number {
+  return log.head === log.tail ? 0 : timeOf(log, log.tail - 1)
+}
+
+export function unitsIn(log: Log): number {
+  return log.total - unitsBefore(log, log.head)
+}
+
+export function unitsOf(log: Log, run: number): number {
+  return unitsBefore(log, run + 1) - unitsBefore(log, run)
+}
+
+function unitsBefore({ runs, tail, total }: Log, run: number): number {
+  return run === tail ? total : runs[2 * run + 1]!
+}
+
+/** The time of the `number`th oldest unit. */
+export function timeOfUnit(log: Log, number: number): number {
+  const target = unitsBefore(log, log.head) + number
+  return timeOf(log, firstRun(log, (run) => unitsBefore(log, run) >= target) - 1)
+}
+
+/** Without the units whose time is `time` or earlier. */
+export function dropUntil(log: Log, time: number): Log {
+  if (log.head === log.tail || timeOf(log, log.head) > time) return log
+  return { ...log, head: firstRun(log, (run) => timeOf(log, run) > time) }
+}
+
+/** With `units` more at `time`, which is not before the newest unit. */
+export function append(log: Log, time: number, units: number): Log {
+  if (log.head === log.tail) return { runs: [time, 0], head: 0, tail: 1, total: units, shift: 0 }
+  if (newestTime(log) === time) return { ...log, total: log.total + units }
+  const { runs, head, tail, total, shift } = canGrow(log) ? log : copy(log)
+  runs.push(time - shift, total)
+  return { runs, head, tail: tail + 1, total: total + units, shift }
+}
+
+/** Without `count` units of one run; without the run if it has no more. Other units stay. */
+export function removeUnits(log: Log, run: number, count: number): Log {
+  const { runs, tail, total, shift } = copy(log)
+  const index = run - log.head
+  const isWholeRun = count === unitsOf(log, run)
+  if (isWholeRun) runs.splice(2 * index, 2)
+  const length = isWholeRun ? tail - 1 : tail
+  for (let i = isWholeRun ? index : index + 1; i < length; i++) runs[2 * i + 1]! -= count
+  return { runs, head: 0, tail: length, total: total - count, shift }
+}
+
+/** The first run for which `matches` is true, or `tail`. It must be true for all runs after the first. */
+export function firstRun({ head, tail }: Log, matches: (run: number) => boolean): number {
+  // The run is nearly always close to the head: double the step until it is passed, then bisect.
+  let low = head
+  let step = 1
+  while (low + step <= tail && !matches(low + step - 1)) {
+    low += step
+    step *= 2
+  }
+  let high = Math.min(low + step - 1, tail)
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (matches(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Whether the next run can go into the same array: no other log has used that place, and most runs are still needed. */
+function canGrow({ runs, head, tail }: Log): boolean {
+  return runs.length === 2 * tail && head <= Math.max(MIN_DROPPED, tail - head)
+}
+
+/** The same log in an array of its own, without the runs before its head. Amortised, an append copies one run. */
+function copy({ runs, head, tail, total, shift }: Log): Log {
+  return { runs: runs.slice(2 * head, 2 * tail), head: 0, tail: tail - head, total, shift }
+}
+
+/** The number of dropped runs that an array may keep, however short the log is. */
+const MIN_DROPPED = 8

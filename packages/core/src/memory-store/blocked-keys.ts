@@ -1,0 +1,58 @@
+import type { Policy } from '../policy.js'
+import { KeyHash } from './key-hash.js'
+
+/**
+ * Remembers which evicted keys are blocked, and until when, in a fixed amount of memory.
+ *
+ * It is a Bloom filter whose cells hold times. Each key has four cells, and is blocked until the earliest time in them.
+ * Adding a key only ever raises times, so no number of other keys can release a blocked key early. The price is that a
+ * key whose four cells were all raised by other keys counts as blocked too: rare up to as many evicted blocked keys as
+ * the store has room for, and more likely with more of them.
+ */
+export class BlockedKeys {
+  /** Microseconds, by cell. Allocated when the first key is added. */
+  #ends: Float64Array | undefined
+  readonly #size: number
+  readonly #hash = new KeyHash()
+  readonly #stepHash = new KeyHash()
+
+  constructor(maxKeys: number) {
+    let size = MIN_CELLS
+    while (size < CELLS_PER_KEY * maxKeys && size < MAX_CELLS) size *= 2
+    this.#size = size
+  }
+
+  add(name: string, key: string, end: number): void {
+    this.#ends ??= new Float64Array(this.#size)
+    for (const cell of this.#cellsOf(name, key)) this.#ends[cell] = Math.max(this.#ends[cell]!, end)
+  }
+
+  /** When the block of a key ends; 0 if the key is not blocked. */
+  endOf(policy: Policy, key: string, now: number): number {
+    const ends = this.#ends
+    if (ends === undefined) return 0
+    const end = Math.min(...this.#cellsOf(policy.name, key).map((cell) => ends[cell]!))
+    // A later end than any state of this policy can have was set by other policies, or under another clock.
+    return end > now && end - now <= longestLifetime(policy) ? end : 0
+  }
+
+  /** Releases a key, and with it the keys that share the cell. */
+  remove(name: string, key: string): void {
+    if (this.#ends !== undefined) this.#ends[this.#cellsOf(name, key)[0]!] = 0
+  }
+
+  #cellsOf(name: string, key: string): number[] {
+    const first = this.#hash.of(name, key)
+    const step = this.#stepHash.of(name, key) | 1
+    return [0, 1, 2, 3].map((i) => (first + i * step) & (this.#size - 1))
+  }
+}
+
+/** An upper bound: a counter's state lives for two windows, and for one more after the clock stepped back. */
+function longestLifetime(policy: Policy): number {
+  return 3 * ('windowUs' in policy ? policy.windowUs : policy.spanUs + 1)
+}
+
+const CELLS_PER_KEY = 8
+const MIN_CELLS = 2 ** 18
+const MAX_CELLS = 2 ** 26

@@ -1,0 +1,68 @@
+import { KeyIndex } from './key-index.js'
+import type { Rows } from './rows.js'
+
+/**
+ * Finds the slot of a policy name and a key.
+ *
+ * A JavaScript `Map` is the fastest table, but it copies itself as a whole when it grows, which takes tens of
+ * milliseconds at a million keys. So the first keys are in maps, one per policy name. Above a threshold, keys are added
+ * to a `KeyIndex`, and each new key moves a few of the first ones over.
+ */
+export class KeyTable {
+  readonly #maps = new Map<string, Map<string, number>>()
+  /** The number of keys in all maps. */
+  #mapped = 0
+  #index: KeyIndex | undefined
+  readonly #rows: Rows
+
+  constructor(rows: Rows) {
+    this.#rows = rows
+  }
+
+  /** The key's slot, or 0. */
+  find(name: string, key: string): number {
+    const slot = this.#maps.get(name)?.get(key)
+    if (slot !== undefined) return slot
+    // Callers reject a key that is not a string with `assertKey` once it is not found.
+    return this.#index === undefined || typeof key !== 'string' ? 0 : this.#index.find(name, key)
+  }
+
+  /** Adds a key that is not in the table. */
+  add(name: string, key: string, slot: number): void {
+    if (this.#index !== undefined) {
+      this.#index.add(name, key, slot)
+      if (this.#mapped > 0) this.#moveSome(this.#index)
+      return
+    }
+    const map = this.#maps.get(name)
+    if (map === undefined) this.#maps.set(name, new Map([[key, slot]]))
+    else map.set(key, slot)
+    if (++this.#mapped === MAX_MAPPED) this.#index = new KeyIndex(this.#rows)
+  }
+
+  /** Removes a key that is in the table. */
+  remove(name: string, key: string, slot: number): void {
+    const map = this.#maps.get(name)
+    if (map === undefined || !map.delete(key)) {
+      this.#index?.remove(name, key, slot)
+      return
+    }
+    this.#mapped--
+    if (map.size === 0) this.#maps.delete(name)
+  }
+
+  #moveSome(index: KeyIndex): void {
+    let left = MOVED_PER_NEW_KEY
+    for (const [name, map] of this.#maps) {
+      for (const [key, slot] of map) {
+        if (left-- === 0) return
+        this.remove(name, key, slot)
+        index.add(name, key, slot)
+      }
+    }
+  }
+}
+
+/** A map of this size grows in about a millisecond. */
+const MAX_MAPPED = 16_384
+const MOVED_PER_NEW_KEY = 4

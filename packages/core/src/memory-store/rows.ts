@@ -1,0 +1,218 @@
+import type { KeyState } from '../algorithms/index.js'
+import type { SlidingWindowLogState } from '../algorithms/sliding-window-log.js'
+import type { Policy } from '../policy.js'
+
+/**
+ * The states of all keys, one row each. A row is found by its slot, a number above 0, and remembers its key and the
+ * policy that wrote it, and with the policy its algorithm.
+ *
+ * The columns are plain arrays in chunks. A million keys are then a few thousand arrays for the garbage collector instead
+ * of millions of objects, growing copies nothing, and a row can be picked at random for eviction. Only `load` and `save`
+ * know how a state is laid out.
+ */
+export class Rows {
+  /** The number of rows in use. */
+  size = 0
+  /** All slots in use are below. */
+  end = 1
+
+  readonly #chunks: Chunk[] = [makeChunk()]
+  /** The first of a list of free slots, linked through the first number of each row. 0: there is none. */
+  #firstFree = 0
+
+  /** Reserves a row. The caller saves a state in it before the row is read. */
+  add(policy: Policy, key: string): number {
+    const slot = this.#takeFreeSlot()
+    const chunk = this.#chunkOf(slot)
+    const row = slot % CHUNK
+    chunk.keys[row] = flatCopy(key)
+    chunk.policies[row] = policy
+    this.size++
+    return slot
+  }
+
+  remove(slot: number): void {
+    const chunk = this.#chunkOf(slot)
+    const row = slot % CHUNK
+    chunk.keys[row] = ''
+    chunk.policies[row] = undefined
+    if (chunk.logs !== undefined) chunk.logs[row] = undefined
+    if (chunk.deniedUntil !== undefined) chunk.deniedUntil[row] = 0
+    chunk.numbers[row * NUMBERS] = this.#firstFree
+    this.#firstFree = slot
+    this.size--
+  }
+
+  keyOf(slot: number): string {
+    return this.#chunkOf(slot).keys[slot % CHUNK]!
+  }
+
+  /** The policy that wrote the row; undefined if the slot is free. */
+  policyOf(slot: number): Policy | undefined {
+    return this.#chunkOf(slot).policies[slot % CHUNK]
+  }
+
+  belongsTo(slot: number, name: string, key: string): boolean {
+    const { keys, policies } = this.#chunkOf(slot)
+    const row = slot % CHUNK
+    return keys[row] === key && policies[row]!.name === name
+  }
+
+  expiresAt(slot: number): number {
+    return this.#chunkOf(slot).numbers[(slot % CHUNK) * NUMBERS + EXPIRES_AT]!
+  }
+
+  /** The end of the last denial; 0 if there was none. */
+  deniedUntil(slot: number): number {
+    return this.#chunkOf(slot).deniedUntil?.[slot % CHUNK] ?? 0
+  }
+
+  setDeniedUntil(slot: number, time: number): void {
+    const chunk = this.#chunkOf(slot)
+    chunk.deniedUntil ??= ZEROS.slice(0, CHUNK)
+    chunk.deniedUntil[slot % CHUNK] = time
+  }
+
+  /** The state of a row. The object is reused: it is valid until the next load. */
+  load(slot: number): KeyState {
+    const { policies, numbers, logs } = this.#chunkOf(slot)
+    const row = slot % CHUNK
+    const i = row * NUMBERS
+    const expiresAt = numbers[i + EXPIRES_AT]!
+    const { algorithm } = policies[row]!
+    switch (algorithm) {
+      case 'token-bucket':
+      case 'leaky-bucket': {
+        const state = SCRATCH[algorithm]
+        state.level = numbers[i]!
+        state.unit = numbers[i + 1]!
+        state.time = numbers[i + 2]!
+        state.expiresAt = expiresAt
+        return state
+      }
+      case 'fixed-window': {
+        const state = SCRATCH[algorithm]
+        state.count = numbers[i]!
+        state.start = numbers[i + 1]!
+        state.length = numbers[i + 2]!
+        state.expiresAt = expiresAt
+        return state
+      }
+      case 'sliding-window-counter': {
+        const state = SCRATCH[algorithm]
+        state.curr = numbers[i]!
+        state.prev = numbers[i + 1]!
+        state.length = numbers[i + 2]!
+        // A fifth number would not fit into the row. The state expires two windows after its start.
+        state.start = expiresAt - 2 * state.length
+        state.expiresAt = expiresAt
+        return state
+      }
+      case 'sliding-window-log':
+        return logs![row]!
+    }
+  }
+
+  save(slot: number, policy: Policy, state: KeyState): void {
+    const chunk = this.#chunkOf(slot)
+    const { numbers } = chunk
+    const row = slot % CHUNK
+    const i = row * NUMBERS
+    chunk.policies[row] = policy
+    numbers[i + EXPIRES_AT] = state.expiresAt
+    switch (state.algorithm) {
+      case 'token-bucket':
+      case 'leaky-bucket':
+        numbers[i] = state.level
+        numbers[i + 1] = state.unit
+        numbers[i + 2] = state.time
+        break
+      case 'fixed-window':
+        numbers[i] = state.count
+        numbers[i + 1] = state.start
+        numbers[i + 2] = state.length
+        break
+      case 'sliding-window-counter':
+        numbers[i] = state.curr
+        numbers[i + 1] = state.prev
+        numbers[i + 2] = state.length
+        break
+      case 'sliding-window-log':
+        chunk.logs ??= new Array(CHUNK).fill(undefined)
+        chunk.logs[row] = state
+    }
+    if (state.algorithm !== 'sliding-window-log' && chunk.logs !== undefined) chunk.logs[row] = undefined
+  }
+
+  #chunkOf(slot: number): Chunk {
+    return this.#chunks[slot >>> CHUNK_BITS]!
+  }
+
+  #takeFreeSlot(): number {
+    const slot = this.#firstFree
+    if (slot === 0) {
+      if (this.end % CHUNK === 0) this.#chunks.push(makeChunk())
+      return this.end++
+    }
+    this.#firstFree = this.#chunkOf(slot).numbers[(slot % CHUNK) * NUMBERS]!
+    return slot
+  }
+}
+
+interface Chunk {
+  readonly keys: string[]
+  readonly policies: (Policy | undefined)[]
+  /** Four numbers per row: three of the state, and when it expires. */
+  readonly numbers: number[]
+  /** Made with the first log in this chunk. */
+  logs: (SlidingWindowLogState | undefined)[] | undefined
+  /** Made with the first denial in this chunk. */
+  deniedUntil: number[] | undefined
+}
+
+const CHUNK_BITS = 8
+const CHUNK = 1 << CHUNK_BITS
+const NUMBERS = 4
+const EXPIRES_AT = 3
+
+/** The objects that `load` returns, so that a check does not allocate the state it reads. */
+const SCRATCH = {
+  'token-bucket': { algorithm: 'token-bucket' as const, level: 0, unit: 0, time: 0, expiresAt: 0 },
+  'leaky-bucket': { algorithm: 'leaky-bucket' as const, level: 0, unit: 0, time: 0, expiresAt: 0 },
+  'fixed-window': { algorithm: 'fixed-window' as const, count: 0, start: 0, length: 0, expiresAt: 0 },
+  'sliding-window-counter': {
+    algorithm: 'sliding-window-counter' as const,
+    curr: 0,
+    prev: 0,
+    start: 0,
+    length: 0,
+    expiresAt: 0,
+  },
+}
+
+/**
+ * Copied to make arrays that V8 stores as unboxed doubles, like typed arrays. The memory of typed arrays is outside of
+ * the heap, and V8 runs a full garbage collection for every 64 MB of it.
+ */
+const ZEROS = Array.from(new Float64Array(CHUNK * NUMBERS))
+
+function makeChunk(): Chunk {
+  return {
+    keys: new Array(CHUNK).fill(''),
+    policies: new Array(CHUNK).fill(undefined),
+    numbers: ZEROS.slice(),
+    logs: undefined,
+    deniedUntil: undefined,
+  }
+}
+
+/**
+ * A copy that does not share memory with the string that the key was cut out of: a table of short keys could otherwise
+ * keep gigabytes of headers alive. V8 itself copies substrings of less than 13 characters.
+ */
+function flatCopy(key: string): string {
+  if (key.length < 13) return key
+  const units = new Uint16Array(key.length)
+  for (let i = 0; i < key.length; i++) units[i] = key.charCodeAt(i)
+  return String.fromCharCode.apply(null, units as unknown as number[])
+}
