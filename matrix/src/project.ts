@@ -14,6 +14,12 @@ export interface Project {
   path(...parts: string[]): string
 }
 
+const folders: string[] = []
+// Each test file imports this module for itself, so this deletes the projects of that file.
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
 const LIBRARIES = ['@tidegate/core', '@tidegate/redis', '@tidegate/http', '@tidegate/client']
 
 /** A project with our packed libraries and these packages, installed by npm: `{ koa: '2', ts54: 'npm:typescript@5.4' }`. */
@@ -22,7 +28,7 @@ export async function createProject(
   ours: readonly string[] = LIBRARIES,
 ): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-matrix-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  folders.push(folder)
   const tarballs = inject('tarballs')
   const dependencies = {
     ...Object.fromEntries(ours.map((name) => [name, `file:${tarballs[name]}`])),
