@@ -80,7 +80,7 @@ const BUNDLERS: Record<string, { file: string; bundle(): Promise<unknown> }> = {
     bundle: () => project.run(process.execPath, 'bundle-with-rollup.mjs', 'app.mjs', 'rollup.mjs'),
   },
   'ncc, CommonJS source': {
-    file: 'ncc/index.js',
+    file: 'ncc/index.cjs',
     bundle: () => project.run('node_modules/.bin/ncc', 'build', 'app.cjs', '-o', 'out/ncc'),
   },
   'ncc, ES module source': {
