@@ -1,6 +1,7 @@
 import { startRedis } from '@tidegate/fixtures/redis-server'
-import { expect, it, onTestFinished } from 'vitest'
-import { createProject } from '../src/project.js'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { createProject, type Project } from '../src/project.js'
+import { run } from '../src/run.js'
 import { eightStatuses, startServer, TWO_OF_EIGHT } from '../src/server-process.js'
 
 const ROUTE = `
@@ -30,30 +31,25 @@ const CONFIGURATIONS = {
   'with @tidegate/redis outside of the bundle': { serverExternalPackages: ['@tidegate/redis'] },
 }
 
+let project: Project
+
+beforeAll(async () => {
+  const packages = { next: '16', react: '19', 'react-dom': '19', typescript: '5.9', '@types/react': '19' }
+  project = await createProject({ ...packages, '@types/node': '20' }, ['@tidegate/core', '@tidegate/redis'])
+  project.write({ 'app/layout.tsx': LAYOUT, 'app/limited/route.ts': ROUTE })
+})
+
 it.each(Object.entries(CONFIGURATIONS))(
   'a route handler on RedisStore, %s, allows two of eight requests',
   async (_, config) => {
     const redis = await startRedis()
     onTestFinished(() => redis.stop())
-    const project = await createProject(
-      {
-        next: '16',
-        react: '19',
-        'react-dom': '19',
-        typescript: '5.9',
-        '@types/node': '20',
-        '@types/react': '19',
-      },
-      ['@tidegate/core', '@tidegate/redis'],
-    )
-    project.write({
-      'app/layout.tsx': LAYOUT,
-      'app/limited/route.ts': ROUTE,
-      'next.config.mjs': `export default ${JSON.stringify({ ...config, typescript: { ignoreBuildErrors: true } })}`,
-    })
+    const options = JSON.stringify({ ...config, typescript: { ignoreBuildErrors: true } })
+    project.write({ 'next.config.mjs': `export default ${options}` })
     const next = project.path('node_modules/next/dist/bin/next')
+    // The build evaluates the route, so it needs the address too.
     const env = { REDIS_URL: redis.url, NEXT_TELEMETRY_DISABLED: '1' }
-    await project.run(process.execPath, next, 'build')
+    await run(process.execPath, [next, 'build'], project.folder, env)
     const args = [next, 'start', '--port', '0', '--hostname', '127.0.0.1']
     const url = await startServer(args, project.folder, env, /http:\/\/127\.0\.0\.1:(\d+)/)
     expect(await eightStatuses(`${url}/limited`)).toStrictEqual(TWO_OF_EIGHT)
