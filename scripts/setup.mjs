@@ -29,6 +29,14 @@ const TOOLS = [
   ...LINTERS,
 ]
 
+/** `npm pack` and `npm publish` hand their options to this script, and `npm ci` must not read them. */
+const WITHOUT_PACK_OPTIONS = Object.fromEntries(
+  ['workspace', 'workspaces', 'dry_run', 'json', 'ignore_scripts'].map((name) => [
+    `npm_config_${name}`,
+    undefined,
+  ]),
+)
+
 checkNode()
 installDependencies()
 build()
@@ -50,7 +58,8 @@ function installDependencies() {
     .digest('hex')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
   say('installing dependencies (npm ci)')
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'npm ci failed; see the lines above.')
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+  run('npm', args, 'npm ci failed; see the lines above.', WITHOUT_PACK_OPTIONS)
   mkdirSync(join(root, 'node_modules', '.cache'), { recursive: true })
   writeFileSync(stamp, lock)
 }
@@ -60,6 +69,7 @@ function build() {
   // tsc keeps its own record of which sources have changed.
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   run(process.execPath, [tsc, '--build'], 'the build failed; see the errors above.')
+  copyErrorDocs()
   for (const name of readdirSync(join(root, 'packages'))) {
     const folder = join(root, 'packages', name)
     removeStaleOutput(folder)
@@ -69,6 +79,18 @@ function build() {
       writeFileSync(join(folder, 'dist', format.folder, 'package.json'), `${marker}\n`)
     }
   }
+}
+
+/** Messages refer to docs/errors.md, so core ships it and the pages that it links to. The image is built without docs/. */
+function copyErrorDocs() {
+  const docs = join(root, 'docs')
+  if (!existsSync(docs)) return
+  const errors = readFileSync(join(docs, 'errors.md'), 'utf8')
+  const linked = [...errors.matchAll(/\]\(([\w.-]+\.md)/g)].map((link) => link[1] ?? '')
+  const target = join(root, 'packages', 'core', 'docs')
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target)
+  for (const page of new Set(['errors.md', ...linked])) cpSync(join(docs, page), join(target, page))
 }
 
 /**
@@ -157,7 +179,7 @@ function isOnPath(command) {
  * @param {string} command
  * @param {string[]} args
  * @param {string} ifItFails
- * @param {Record<string, string>} [env]
+ * @param {Record<string, string | undefined>} [env]
  */
 function run(command, args, ifItFails, env = {}) {
   const { status, error } = spawnSync(command, args, {

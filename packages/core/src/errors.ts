@@ -51,6 +51,11 @@ export class TidegateError extends Error {
 
 Object.defineProperty(TidegateError.prototype, ERROR_MARK, { value: true })
 
+/** Where the page about an error code is on the user's disk: this package contains it. */
+export function errorDocs(code: ErrorCode): string {
+  return `node_modules/@tidegate/core/docs/errors.md#${code.toLowerCase()}`
+}
+
 /** Any value as a short piece of a message: quoted, cut, never throwing. */
 export function show(value: unknown): string {
   let text: string

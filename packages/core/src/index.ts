@@ -2,7 +2,7 @@ export { decide, type KeyState, refund } from './algorithms/index.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
 export { type DenialCacheOptions, withDenialCache } from './denial-cache/index.js'
-export { assertOptions, ERROR_CODES, type ErrorCode, show, TidegateError } from './errors.js'
+export { assertOptions, ERROR_CODES, type ErrorCode, errorDocs, show, TidegateError } from './errors.js'
 export { assertKey } from './key.js'
 export {
   type AsyncLimiter,

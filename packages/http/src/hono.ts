@@ -1,6 +1,5 @@
 import type { MaybePromise } from '@tidegate/core'
 import type { Context, MiddlewareHandler } from 'hono'
-import { matchedRoutes } from 'hono/route'
 import type { RouterRoute } from 'hono/types'
 import { fetchFacts } from './fetch-facts.js'
 import { besideOthers, goneResponse, hold, refusalResponse, whenRead, withHeaders } from './fetch-response.js'
@@ -57,6 +56,7 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
  */
 function handlersPath(context: Context): string | undefined {
   const isHandler = ({ method, path }: RouterRoute) => method !== 'ALL' && path !== '*' && path !== '/*'
-  const matched = matchedRoutes(context)
+  // Not by `hono/route`, which Hono has only since 4.8.
+  const matched = context.req.matchedRoutes
   return (matched.findLast(isHandler) ?? matched.at(-1))?.path
 }

@@ -1,4 +1,4 @@
-import { type ErrorCode, show } from '@tidegate/core'
+import { type ErrorCode, errorDocs, show } from '@tidegate/core'
 import type { LimitCounted } from './counted.js'
 import type { RequestFacts } from './request.js'
 
@@ -138,7 +138,7 @@ let newInARow = 0
 const TOO_MANY_NEW = 10
 
 function warn(code: ErrorCode, message: string): void {
-  const text = `${message} See docs/errors.md#${code.toLowerCase()}`
+  const text = `${message} See ${errorDocs(code)}`
   const { process, console } = globalThis as unknown as Host
   if (typeof process?.emitWarning === 'function') process.emitWarning(text, { type: 'TidegateWarning', code })
   else console?.warn(`TidegateWarning [${code}]: ${text}`)

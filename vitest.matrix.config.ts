@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+// Packed tarballs in projects of their own. Each test installs from the registry and starts compilers or servers.
+export default defineConfig({
+  test: {
+    include: ['matrix/**/*.test.ts'],
+    globalSetup: ['matrix/src/pack.ts'],
+    maxWorkers: 2,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    reporters: ['default'],
+  },
+})
