@@ -58,3 +58,4 @@ export type {
 } from './store/store.js'
 export { type FailureCause, storeClosed, storeFailed } from './store/store-error.js'
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.js'
+export { claimName } from './unnamed-policies.js'
