@@ -189,8 +189,11 @@ describe('the plugin', () => {
       closing.push(app)
       await app.register(rateLimit, options as never)
     }
-    await expect(register({ windowMs: 5 })).rejects.toThrow(
-      /no option "windowMs"; it takes .*, handler, global, hook/,
+    await expect(register({ windows: 5 })).rejects.toThrow(
+      /no option "windows"; it takes .*, handler, global, hook/,
+    )
+    await expect(register({ max: 3, timeWindow: '1 minute' })).rejects.toThrow(
+      /max: 3 is written limit: 3. timeWindow: "1 minute" is written window: '1m'/,
     )
     await expect(register({ policy: one, hook: 'onSend' })).rejects.toThrow(
       /one of onRequest, preValidation, /,

@@ -158,29 +158,36 @@ describe('the guard of NestJS', () => {
     expect(await ask('/limited/a', '/limited/b')).toStrictEqual([200, 429])
   })
 
-  it('lets messages pass that did not come over HTTP', () => {
+  it('rejects messages of other transports, unless they are skipped', async () => {
     const guard = new RateLimitGuard({ policy: one })
-    for (let i = 0; i < 2; i++) expect(guard.canActivate({ getType: () => 'rpc' } as never)).toBe(true)
+    const contextOf = (type: object) =>
+      ({ getType: () => 'rpc', getClass: () => type, getHandler: () => type }) as never
+    class Jobs {}
+    class Skipped {}
+    SkipRateLimit()(Skipped)
+    await expect(guard.canActivate(contextOf(Jobs))).rejects.toThrow(/"rpc".*@SkipRateLimit\(\) above .*Jobs/)
+    expect(await guard.canActivate(contextOf(Skipped))).toBe(true)
   })
 
   it('refuses wrong options when the module is made', async () => {
-    expect(() => RateLimitModule.forRoot({})).toThrow(/Write one of limiter/)
+    expect(() => RateLimitModule.forRoot({})).toThrow(/Write limit and window/)
     expect(() => RateLimitModule.forRoot({ policy: one, cost: 2 })).toThrow(/can never be allowed/)
-    expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5 } as never)).toThrow(
-      /no option "windowMs"/,
+    expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5000 } as never)).toThrow(
+      /windowMs: 5000 is written window: '5s'/,
     )
     const late = RateLimitModule.forRootAsync({ useFactory: () => ({ policy: one, cost: 2 }) })
     await expect(start([late], [])).rejects.toThrow(/can never be allowed/)
   })
 
   it.each([
-    [{ limit: 5 } as never, /@RateLimit\(\) has no option "limit"/],
+    [{ limit: 5 }, /window must be/],
+    [{ ttl: 5 } as never, /@RateLimit\(\) has no option "ttl"/],
     [{ key: '{user}' }, /"user" is no source/],
     [{ cost: 0 }, /whole number from 1 up/],
-    [{ proxies: { trusted: ['loopback'] } }, /no address and no range/],
+    [{ proxies: { trusted: ['loopback'] } }, /not an address or a range/],
     [{ policy: one, cost: 2 }, /can never be allowed/],
-    [{ policy: one, queue: true }, /use leakyBucket\(\)/],
-    [{ policy: one, rules: [{ policy: one }] }, /Write one of limiter/],
+    [{ policy: one, queue: true }, /Use leakyBucket\(\)/],
+    [{ policy: one, rules: [{ policy: one }] }, /got policy and rules/],
     [{ rules: [] }, /rules must be a list/],
   ])('refuses wrong options when the decorator is written: %j', (options, problem) => {
     expect(() => RateLimit(options)).toThrow(problem)
