@@ -15,7 +15,16 @@ const RULE = {
   'packages/redis': { may: ['@tidegate/core'], node: true },
   'packages/http': {
     may: ['@tidegate/core'],
-    node: ['express.ts', 'fastify.ts', 'koa.ts', 'nest.ts', 'node.ts', 'node-facts.ts', 'node-response.ts'],
+    node: [
+      'express.ts',
+      'fastify.ts',
+      'koa.ts',
+      'nest.ts',
+      'nest-context.ts',
+      'node.ts',
+      'node-facts.ts',
+      'node-response.ts',
+    ],
   },
   'packages/client': { may: ['@tidegate/core'], node: false },
   'apps/server': {

@@ -54,20 +54,35 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
   const defaultHook = global ? hookOf(shared, { user: shared }) : undefined
   /** By the `config` of a route, which is one object for all its requests. */
   const hooks = new WeakMap<object, Hook | undefined>()
+  const earlierRoutes = new Map<string, object>()
 
   function hookFor({ config, ...route }: Route): Hook | undefined {
     if (config?.rateLimit === undefined) return defaultHook
     if (hooks.has(config)) return hooks.get(config)
     const own = config.rateLimit
-    const made = own === false ? undefined : hookOf(mergeOptions(shared, own), useOf(route, own, shared))
+    const made = own === false ? undefined : hookOf(mergeOptions(shared, own), useOf(route, config, own))
     hooks.set(config, made)
     return made
+  }
+
+  /** An unnamed policy of a route is named after the route, so that the same route shares its count across processes. */
+  function useOf(route: Route, config: RouteConfig, own: object): PolicyUse {
+    if (!namesCounting(own)) return { user: shared }
+    const place = config[PLACE]
+    if (place !== undefined) return { place }
+    // The constraints of a route from before the plugin are unknown, so two of its versions look like one route.
+    const earlier = `${route.method} ${route.url}`
+    const isOther = (earlierRoutes.get(earlier) ?? config) !== config
+    earlierRoutes.set(earlier, config)
+    return isOther ? { user: config } : { place: placeOf(route) }
   }
 
   /** Looking up the route of each request costs time, and most applications have no routes with their own options. */
   let mayHaveOwn = app.printRoutes() !== '(empty tree)'
   app.addHook('onRoute', (route) => {
-    if (route.config?.rateLimit !== undefined) mayHaveOwn = true
+    if (route.config?.rateLimit === undefined) return
+    mayHaveOwn = true
+    route.config = Object.assign({}, route.config, { [PLACE]: placeOf(route) })
     // Report wrong options when the route is made. Those of earlier routes are reported at the first request.
     hookFor(route)
   })
@@ -85,15 +100,24 @@ interface Route {
   readonly method?: string | string[]
   readonly url?: string
   readonly constraints?: object | undefined
-  readonly config?: { rateLimit?: FastifyRouteRateLimitOptions | false } | undefined
+  readonly config?: RouteConfig | undefined
 }
 
-/** An unnamed policy of a route is named after the route, so that the same route shares its count across processes. */
-function useOf({ method = '', url = '', constraints = {} }: Route, own: object, shared: object): PolicyUse {
-  if (!namesCounting(own)) return { user: shared }
+interface RouteConfig {
+  rateLimit?: FastifyRouteRateLimitOptions | false
+  [PLACE]?: string
+}
+
+/** Requests do not know the constraints of their route, so `onRoute` writes the place into the route's `config`. */
+const PLACE = Symbol('@tidegate/http: place')
+
+function placeOf({ method = '', url = '', constraints = {} }: Route): string {
   const methods = new Set([method].flat().map(countedMethod))
-  const conditions = Object.keys(constraints).length === 0 ? '' : ` ${JSON.stringify(constraints)}`
-  return { place: `${[...methods].sort().join(',')} ${url}${conditions}` }
+  const conditions =
+    Object.keys(constraints).length === 0
+      ? ''
+      : ` ${JSON.stringify(constraints, (_, value) => (value instanceof RegExp ? String(value) : value))}`
+  return `${[...methods].sort().join(',')} ${url}${conditions}`
 }
 
 const HOOKS: readonly unknown[] = ['onRequest', 'preValidation', 'preHandler']

@@ -3,13 +3,16 @@ import { show } from '../errors.js'
 /** The message for a `store` option that is not a store. It names the line to write for a Redis URL or client. */
 export function notAStore(value: unknown): string {
   if (typeof value === 'string' && /^(?:redis|rediss|valkey|unix)[+\w]*:/.test(value)) {
-    return `store must be a Store, got a URL. Write import { RedisStore } from '@tidegate/redis' and store: new RedisStore('${withoutPassword(value)}').`
+    return `store must be a Store, got a URL. Write ${IMPORT_REDIS} and store: new RedisStore('${withoutPassword(value)}').`
   }
   if (isRedisClient(value)) {
-    return "store must be a Store, got a Redis client. Write import { RedisStore } from '@tidegate/redis' and store: new RedisStore(client)."
+    return `store must be a Store, got a Redis client. Write ${IMPORT_REDIS} and store: new RedisStore(client).`
   }
   return `store must be a Store, got ${show(value)}. Write store: new MemoryStore(), or leave it out.`
 }
+
+const REDIS = '@tidegate/redis'
+const IMPORT_REDIS = `import { RedisStore } from '${REDIS}'`
 
 /** ioredis and iovalkey have `evalsha`, node-redis has `evalSha`. */
 function isRedisClient(value: unknown): boolean {
