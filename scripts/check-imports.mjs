@@ -124,7 +124,8 @@ function sourceOf(path) {
 function importsOf(source) {
   const code = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
   const patterns = [
-    /\bfrom\s*['"]([^'"]+)['"]/g,
+    // Only statements: messages name imports too.
+    /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
     /\bimport\s*\(?\s*['"]([^'"]+)['"]/g,
     /\brequire\(\s*['"]([^'"]+)['"]/g,
   ]

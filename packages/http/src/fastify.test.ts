@@ -3,6 +3,7 @@ import { fixedWindow } from '@tidegate/core'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
+import { rawStatus } from '../test/raw-status.js'
 import { failingStore } from '../test/stores.js'
 import { rateLimit } from './fastify.js'
 
@@ -156,6 +157,33 @@ describe('the plugin', () => {
     }
     // Both cost 60 of the same 100.
     expect(await ask(app, '/before/dear', '/after/dear')).toStrictEqual([200, 429])
+  })
+
+  it.each([
+    ['at the top level', { useSemicolonDelimiter: true }],
+    ['of the router', { routerOptions: { useSemicolonDelimiter: true } }],
+  ])('matches the path that the router runs, with useSemicolonDelimiter %s', async (_, options) => {
+    const app = fastify(options)
+    app.register(rateLimit, { rules: [{ match: { path: '/login' }, policy: one, key: '{path}' }] })
+    app.get('/login', async () => 'logged in')
+    app.get('/other', async () => 'other')
+    closing.push(app)
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = app.server.address() as { port: number }
+    const statuses = []
+    for (const path of ['/login', '/login;x/../y', '/login;x', '/login;/../../z?a=b', '/login?;']) {
+      statuses.push(await rawStatus(port, path))
+    }
+    expect(statuses).toStrictEqual([200, 429, 429, 429, 429])
+    expect(await rawStatus(port, '/other;x/../login')).toBe(200)
+  })
+
+  it('leaves semicolons in the path without useSemicolonDelimiter', async () => {
+    const app = fastify()
+    closing.push(app)
+    app.register(rateLimit, { rules: [{ match: { path: '/a/b' }, policy: one, key: 'all' }] })
+    app.get('/*', async () => 'any')
+    expect((await app.inject('/a;x/b')).headers['x-ratelimit-remaining']).toBe('0')
   })
 
   it('limits only the routes that ask for it, if it is not global', async () => {

@@ -6,7 +6,6 @@ import { show } from '@tidegate/core'
 
 type Counterpart = string | ((value: unknown) => string)
 
-const REDIS = '@tidegate/redis'
 const POLICY_PER_REQUEST = 'policy: (request) => fixedWindow(…)'
 
 const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
@@ -35,7 +34,7 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
   allowList: 'skip: (request) => …',
   whitelist: 'skip: (request) => …',
   skipOnError: (value) => `onStoreFailure: ${value === true ? "'open'" : "'closed'"}`,
-  redis: `store: new RedisStore(client), with import { RedisStore } from '${REDIS}'`,
+  redis: "store: new RedisStore(client), with import { RedisStore } from '@tidegate/redis'",
   nameSpace: "the prefix of the store: new RedisStore(client, { prefix: 'my-app' })",
   cache: 'store: new MemoryStore({ maxKeys: 5000 })',
   errorResponseBuilder: 'body: ({ decision }) => …',

@@ -19,13 +19,14 @@ export function expressProxies(request: Pick<ExpressRequest, 'app' | 'ip'>): Fra
 }
 
 /** `app.proxy`, with `app.maxIpsCount` and `app.proxyIpHeader` */
-export function koaProxies({ app, get }: Context): FrameworkProxies | undefined {
+export function koaProxies(context: Context): FrameworkProxies | undefined {
+  const { app } = context
   if (app.proxy !== true) return undefined
   const { proxyIpHeader = 'X-Forwarded-For', maxIpsCount = 0 } = app
   if (proxyIpHeader.toLowerCase() === 'x-forwarded-for')
     return maxIpsCount > 0 ? { hops: maxIpsCount } : ONE_PROXY
   // A header with several entries is not one that the proxy replaced; it is not an address either.
-  return { client: get(proxyIpHeader) }
+  return { client: context.get(proxyIpHeader) }
 }
 
 /** `fastify({ trustProxy: … })` */

@@ -8,6 +8,7 @@ import { fixedWindow } from '@tidegate/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import type { Application } from '../test/framework.js'
+import { rawStatus } from '../test/raw-status.js'
 import { RateLimit as LimitMethod } from './decorator.js'
 import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from './nest.js'
 
@@ -167,6 +168,21 @@ describe('the guard of NestJS', () => {
     SkipRateLimit()(Skipped)
     await expect(guard.canActivate(contextOf(Jobs))).rejects.toThrow(/"rpc".*@SkipRateLimit\(\) above .*Jobs/)
     expect(await guard.canActivate(contextOf(Skipped))).toBe(true)
+  })
+
+  it('matches the path that the router of Fastify runs, with useSemicolonDelimiter', async () => {
+    const pages = controller('', { login: [] })
+    class App {}
+    const rules = [{ match: { path: '/login' }, policy: one, key: '{path}' }]
+    Module({ imports: [RateLimitModule.forRoot({ rules })], controllers: [pages] })(App)
+    const adapter = new FastifyAdapter({ routerOptions: { useSemicolonDelimiter: true } })
+    const app = await NestFactory.create(App, adapter as never, { logger: false })
+    closing.push(() => app.close())
+    await app.listen(0, '127.0.0.1')
+    const { port } = app.getHttpServer().address()
+    const statuses = []
+    for (const path of ['/login', '/login;x/../y', '/login;x']) statuses.push(await rawStatus(port, path))
+    expect(statuses).toStrictEqual([200, 429, 429])
   })
 
   it('refuses wrong options when the module is made', async () => {

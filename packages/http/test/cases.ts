@@ -242,6 +242,37 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(await keyWith({ proxies: { trusted: ['127.0.0.0/8'] } })).toStrictEqual(['ip:203.0.113.9'])
   },
 
+  async 'takes the numbers of a policy directly'({ serve }) {
+    const { ask } = await serve({ limit: 2, window: '1m', store: memoryStore() })
+    const first = await ask()
+    expect(first.headers['x-ratelimit-limit']).toBe('2')
+    expect(first.headers['ratelimit-policy']).toBe('"fixed-window-2-60000";q=2;w=60')
+    await ask()
+    expect(await ask()).toMatchObject({ status: 429, headers: { 'retry-after': '60' } })
+    const bucket = await serve({
+      algorithm: 'token-bucket',
+      capacity: 5,
+      refillRate: '1/365d',
+      name: 'api',
+    })
+    expect(limitHeaders(await bucket.ask()).ratelimit).toMatch(/^"api";r=4;/)
+  },
+
+  async 'counts by the number of proxies, and no client can choose its key'({ serve }) {
+    const keys: string[] = []
+    const onDecision = ({ limits }: RateLimitEvent<unknown>) => keys.push(limits[0]!.key)
+    const many = limiterOf(fixedWindow({ limit: 100, window: '1m', name: 'many' }))
+    const { ask } = await serve({ limiter: many, onDecision, proxies: { hops: 2 } })
+    const chains = ['203.0.113.9, 10.0.0.1', '1.1.1.1, 203.0.113.9, 10.0.0.1', 'x, 203.0.113.9, 10.0.0.1']
+    for (const chain of chains) await ask('/', { 'x-forwarded-for': chain })
+    expect(new Set(keys)).toStrictEqual(new Set(['ip:203.0.113.9']))
+    // A chain that is too short did not pass through both proxies.
+    keys.length = 0
+    await ask('/', { 'x-forwarded-for': '203.0.113.9' })
+    await ask('/')
+    expect(keys).toStrictEqual(['ip:127.0.0.1', 'ip:127.0.0.1'])
+  },
+
   async 'knows what the framework calls the route, where it has a name for it'({ serve, framework }) {
     const keys: string[] = []
     const { ask } = await serve({

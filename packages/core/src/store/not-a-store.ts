@@ -11,8 +11,7 @@ export function notAStore(value: unknown): string {
   return `store must be a Store, got ${show(value)}. Write store: new MemoryStore(), or leave it out.`
 }
 
-const REDIS = '@tidegate/redis'
-const IMPORT_REDIS = `import { RedisStore } from '${REDIS}'`
+const IMPORT_REDIS = "import { RedisStore } from '@tidegate/redis'"
 
 /** ioredis and iovalkey have `evalsha`, node-redis has `evalSha`. */
 function isRedisClient(value: unknown): boolean {
