@@ -1,6 +1,12 @@
 import { Readable } from 'node:stream'
 import { fixedWindow } from '@tidegate/core'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  fastify,
+} from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { rawStatus } from '../test/raw-status.js'
@@ -163,7 +169,7 @@ describe('the plugin', () => {
     ['at the top level', { useSemicolonDelimiter: true }],
     ['of the router', { routerOptions: { useSemicolonDelimiter: true } }],
   ])('matches the path that the router runs, with useSemicolonDelimiter %s', async (_, options) => {
-    const app = fastify(options)
+    const app = fastify(options as FastifyServerOptions)
     app.register(rateLimit, { rules: [{ match: { path: '/login' }, policy: one, key: '{path}' }] })
     app.get('/login', async () => 'logged in')
     app.get('/other', async () => 'other')

@@ -175,7 +175,7 @@ describe('the guard of NestJS', () => {
     class App {}
     const rules = [{ match: { path: '/login' }, policy: one, key: '{path}' }]
     Module({ imports: [RateLimitModule.forRoot({ rules })], controllers: [pages] })(App)
-    const adapter = new FastifyAdapter({ routerOptions: { useSemicolonDelimiter: true } })
+    const adapter = new FastifyAdapter({ routerOptions: { useSemicolonDelimiter: true } as object })
     const app = await NestFactory.create(App, adapter as never, { logger: false })
     closing.push(() => app.close())
     await app.listen(0, '127.0.0.1')
