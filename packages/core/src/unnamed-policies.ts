@@ -1,3 +1,4 @@
+import { sharedByCopies } from './copies.js'
 import { TidegateError } from './errors.js'
 import type { Policy } from './policy.js'
 
@@ -24,7 +25,7 @@ export function shareNames(store: object, wrapper: object): void {
 }
 
 /** For each store, the user of each generated name. */
-const namesByStore = new WeakMap<object, Map<string, object>>()
+const namesByStore = sharedByCopies('policy names', () => new WeakMap<object, Map<string, object>>())
 
 function usersOf(store: object): Map<string, object> {
   let users = namesByStore.get(store)

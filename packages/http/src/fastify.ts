@@ -109,7 +109,7 @@ interface RouteConfig {
 }
 
 /** Requests do not know the constraints of their route, so `onRoute` writes the place into the route's `config`. */
-const PLACE = Symbol('@tidegate/http: place')
+const PLACE = Symbol.for('@tidegate/http: place')
 
 function placeOf({ method = '', url = '', constraints = {} }: Route): string {
   const methods = new Set([method].flat().map(countedMethod))
