@@ -31,7 +31,7 @@ export interface PolicyFields {
 }
 
 /** The fields that make up a policy. */
-export const NUMBER_FIELDS = ['algorithm', 'limit', 'window', 'capacity', 'refillRate', 'leakRate'] as const
+const NUMBER_FIELDS = ['algorithm', 'limit', 'window', 'capacity', 'refillRate', 'leakRate'] as const
 export const POLICY_FIELDS = [...NUMBER_FIELDS, 'name', 'onStoreFailure', 'instances'] as const
 
 export function hasNumbers(options: PolicyFields): boolean {
