@@ -56,7 +56,8 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
   const hooks = new WeakMap<object, Hook | undefined>()
   const earlierRoutes = new Map<string, object>()
 
-  function hookFor({ config, ...route }: Route): Hook | undefined {
+  function hookFor(route: Route): Hook | undefined {
+    const { config } = route
     if (config?.rateLimit === undefined) return defaultHook
     if (hooks.has(config)) return hooks.get(config)
     const own = config.rateLimit

@@ -21,7 +21,7 @@ export function expressProxies(request: Pick<ExpressRequest, 'app' | 'ip'>): Fra
 /** `app.proxy`, with `app.maxIpsCount` and `app.proxyIpHeader` */
 export function koaProxies(context: Context): FrameworkProxies | undefined {
   const { app } = context
-  if (app.proxy !== true) return undefined
+  if (!app.proxy) return undefined
   const { proxyIpHeader = 'X-Forwarded-For', maxIpsCount = 0 } = app
   if (proxyIpHeader.toLowerCase() === 'x-forwarded-for')
     return maxIpsCount > 0 ? { hops: maxIpsCount } : ONE_PROXY

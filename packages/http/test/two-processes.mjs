@@ -10,13 +10,19 @@ const store = new RedisStore(process.argv[2])
 const two = { limit: 2, window: '365d' }
 
 const fastifyApp = fastify()
-await fastifyApp.register(fastifyRateLimit, { global: false, store, limit: 100, window: '1m' })
+await fastifyApp.register(fastifyRateLimit, {
+  global: false,
+  store,
+  failure: false,
+  limit: 100,
+  window: '1m',
+})
 for (const url of ['/login', '/signup'])
   fastifyApp.post(url, { config: { rateLimit: two } }, async () => 'ok')
 const fastifyUrl = await fastifyApp.listen({ port: 0, host: '127.0.0.1' })
 
 const expressApp = express()
-expressApp.use(expressRateLimit({ ...two, store }))
+expressApp.use(expressRateLimit({ ...two, store, failure: false }))
 expressApp.get('/', (_request, response) => response.send('ok'))
 const server = createServer(expressApp).listen(0, '127.0.0.1', () => {
   process.send({ fastifyUrl, expressUrl: `http://127.0.0.1:${server.address().port}` })
