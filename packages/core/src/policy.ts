@@ -171,7 +171,8 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
 function define<P extends Policy>(algorithm: P['algorithm'], options: object): P {
   const [sizeField, paceField] = FIELDS[algorithm]
   if (typeof options !== 'object' || options === null) {
-    throw invalid(undefined, `${algorithm} needs options, for example ${EXAMPLES[algorithm]}.`)
+    const example = EXAMPLES[algorithm].replace(/algorithm: '[^']*', /, '')
+    throw invalid(undefined, `${algorithm} needs options, for example ${example}.`)
   }
   for (const field of Object.keys(options)) {
     if (field !== sizeField && field !== paceField && !COMMON_FIELDS.includes(field)) {
