@@ -40,7 +40,7 @@ function decorate(type: { prototype: object }, method: string, ...decorators: un
 describe('GraphQL', () => {
   interface Result {
     data: Record<string, string> | null
-    errors?: { message: string }[]
+    errors?: { message: string; extensions?: { code?: string; retryAfter?: number } }[]
   }
 
   async function serve(options: RateLimitModuleOptions) {
@@ -102,6 +102,10 @@ describe('GraphQL', () => {
     expect(denied.data).toStrictEqual({ hello: null })
     expect(denied.errors?.[0]?.message).toMatch(/^Too many requests\. Please retry after \d+ seconds\.$/)
     expect(denied.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(denied.errors?.[0]?.extensions).toMatchObject({
+      code: 'RATE_LIMIT_EXCEEDED',
+      retryAfter: Number(denied.headers.get('retry-after')),
+    })
   })
 
   it('each operation in one request counts, also under aliases, without a warning', async () => {

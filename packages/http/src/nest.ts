@@ -15,7 +15,7 @@ import { APP_GUARD, Reflector } from '@nestjs/core'
 import type { MaybePromise } from '@tidegate/core'
 import { parseCost } from './cost.js'
 import { defineCounting, namesCounting } from './counting.js'
-import { joinField, outdatedBy } from './headers.js'
+import { joinField, longestWait, outdatedBy } from './headers.js'
 import {
   callOf,
   graphqlReader,
@@ -240,9 +240,16 @@ function refuse({ status, answer }: Refusal<NestRequest>, response: PlatformResp
 }
 
 /** GraphQL puts the exception among the errors of the response; a gateway sends it to the client. */
-async function throwRefusal({ status, answer }: Refusal<NestRequest>, { kind }: NestCall): Promise<never> {
+async function throwRefusal(
+  { event, status, answer }: Refusal<NestRequest>,
+  { kind }: NestCall,
+): Promise<never> {
   const { body } = answer()
-  if (kind === 'graphql') throw new HttpException(body, status)
+  if (kind === 'graphql') {
+    // Servers copy `extensions` into the error of the response.
+    const extensions = { code: 'RATE_LIMIT_EXCEEDED', retryAfter: longestWait(event.limits) }
+    throw Object.assign(new HttpException(body, status), { extensions })
+  }
   // Loaded only where a gateway is used, because the package is an optional peer.
   const name = '@nestjs/websockets'
   const { WsException } = (await import(name)) as { WsException: new (error: string | object) => Error }
