@@ -12,7 +12,7 @@ import { rawStatus } from '../test/raw-status.js'
 import { RateLimit as LimitMethod } from './decorator.js'
 import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from './nest.js'
 
-/** Decorators are functions: as written by a compiler, and what tests here are compiled by knows none. */
+/** Applies decorators as functions, because vitest does not compile them. */
 function controllerOf(application: Application, everything: string) {
   class Pages {
     // biome-ignore lint/suspicious/noExplicitAny: of Express or of Fastify
@@ -75,7 +75,7 @@ describe('the guard of NestJS', () => {
   const many = fixedWindow({ limit: 100, window: '365d', name: 'many' })
 
   type Decorator = (target: object, property: string, descriptor: PropertyDescriptor) => unknown
-  /** A controller with one method for each path, and what is written above it. */
+  /** A controller with one method for each path, and its decorators. */
   function controller(path: string, methods: Record<string, Decorator[]>, ...above: ClassDecorator[]) {
     class Pages {}
     for (const [name, decorators] of Object.entries(methods)) {
@@ -106,7 +106,7 @@ describe('the guard of NestJS', () => {
     }
   }
 
-  it('gives classes and methods what they have of their own', async () => {
+  it('uses the options of classes and methods', async () => {
     const ask = await start(
       [RateLimitModule.forRoot({ policy: many })],
       [
@@ -134,11 +134,11 @@ describe('the guard of NestJS', () => {
     expect(await ask('/strict/plain', '/strict/again')).toStrictEqual([200, 429])
     expect(await ask('/free/plain', '/free/plain')).toStrictEqual([200, 200])
     expect(await ask('/free/limited', '/free/limited')).toStrictEqual([200, 429])
-    // Of the same 100, of which two are gone.
+    // Both take from the same 100, and two are used.
     expect(await ask('/dear/plain', '/dear/half')).toStrictEqual([200, 429])
   })
 
-  it('can have its options made by a function, of what is injected', async () => {
+  it('takes options from a factory with injected providers', async () => {
     const POLICY = Symbol('policy')
     class Policies {}
     Module({ providers: [{ provide: POLICY, useValue: one }], exports: [POLICY] })(Policies)
@@ -150,7 +150,7 @@ describe('the guard of NestJS', () => {
     expect(await ask('/pages/plain', '/pages/plain')).toStrictEqual([200, 429])
   })
 
-  it('can be used where it is wanted only, and counts in one place', async () => {
+  it('can be used on single controllers, which share one store', async () => {
     const ask = await start(
       [RateLimitModule.forRoot({ global: false, policy: one })],
       [controller('free', { plain: [] }), controller('limited', { a: [], b: [] }, UseGuards(RateLimitGuard))],
@@ -185,7 +185,7 @@ describe('the guard of NestJS', () => {
     expect(statuses).toStrictEqual([200, 429, 429])
   })
 
-  it('refuses wrong options when the module is made', async () => {
+  it('rejects wrong options when the module is created', async () => {
     expect(() => RateLimitModule.forRoot({})).toThrow(/Write limit and window/)
     expect(() => RateLimitModule.forRoot({ policy: one, cost: 2 })).toThrow(/can never be allowed/)
     expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5000 } as never)).toThrow(
@@ -205,11 +205,11 @@ describe('the guard of NestJS', () => {
     [{ policy: one, queue: true }, /Use leakyBucket\(\)/],
     [{ policy: one, rules: [{ policy: one }] }, /got policy and rules/],
     [{ rules: [] }, /rules must be a list/],
-  ])('refuses wrong options when the decorator is written: %j', (options, problem) => {
+  ])('rejects wrong options when the decorator is applied: %j', (options, problem) => {
     expect(() => RateLimit(options)).toThrow(problem)
   })
 
-  it('answers with the status of what a limited method throws', async () => {
+  it('responds with the status of the error of a limited method', async () => {
     const limited = controller('pages', { plain: [LimitMethod({ limit: 1, window: '365d' }) as Decorator] })
     const ask = await start([], [limited])
     expect(await ask('/pages/plain', '/pages/plain')).toStrictEqual([200, 429])
