@@ -15,7 +15,16 @@ const RULE = {
   'packages/redis': { may: ['@tidegate/core'], node: true },
   'packages/http': {
     may: ['@tidegate/core'],
-    node: ['express.ts', 'fastify.ts', 'koa.ts', 'nest.ts', 'node.ts', 'node-facts.ts', 'node-response.ts'],
+    node: [
+      'express.ts',
+      'fastify.ts',
+      'koa.ts',
+      'nest.ts',
+      'nest-context.ts',
+      'node.ts',
+      'node-facts.ts',
+      'node-response.ts',
+    ],
   },
   'packages/client': { may: ['@tidegate/core'], node: false },
   'apps/server': {
@@ -115,7 +124,8 @@ function sourceOf(path) {
 function importsOf(source) {
   const code = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
   const patterns = [
-    /\bfrom\s*['"]([^'"]+)['"]/g,
+    // Only statements: messages name imports too.
+    /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
     /\bimport\s*\(?\s*['"]([^'"]+)['"]/g,
     /\brequire\(\s*['"]([^'"]+)['"]/g,
   ]

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-// Every ```ts block of the documentation is compiled strictly and run, as a reader would.
+// Every ```ts block of the documentation is compiled strictly and run. A comment `<!-- test … -->` right after a block is
+// appended to it: readers do not see it. Such a block may listen on a fixed port, see docs-preload.mjs.
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -20,10 +21,12 @@ const pages = [
 
 const examples = pages.flatMap((page) => {
   const text = readFileSync(join(root, page), 'utf8')
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((match, i) => ({
+  const blocks = text.matchAll(/^```ts\n([\s\S]*?)^```$(?:\n<!-- test\n([\s\S]*?)-->)?/gm)
+  return [...blocks].map((match, i) => ({
     title: `${page}, line ${text.slice(0, match.index).split('\n').length}`,
     file: `${page.replace(/\.md$/, '').replaceAll('/', '-')}-${i + 1}`,
-    code: match[1] ?? '',
+    code: `${match[1] ?? ''}\n${match[2] ?? ''}`,
+    isPreloaded: match[2] !== undefined,
   }))
 })
 
@@ -50,6 +53,7 @@ describe('the examples in the documentation', () => {
         include: ['*.ts'],
       }),
     )
+    writeFileSync(join(folder, 'preload.d.ts'), 'declare function listening(): Promise<string>')
     for (const { file, code } of examples) writeFileSync(join(folder, `${file}.ts`), `${code}\nexport {}\n`)
     await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error) => {
       throw new Error(`The examples do not compile:\n${error.stdout}`)
@@ -62,8 +66,9 @@ describe('the examples in the documentation', () => {
     expect(examples.length).toBeGreaterThan(10)
   })
 
-  it.each(examples)('$title runs', async ({ file }) => {
-    await run(process.execPath, [join(folder, 'out', `${file}.js`)], { timeout: 30_000 })
+  it.each(examples)('$title runs', async ({ file, isPreloaded }) => {
+    const preload = isPreloaded ? ['--import', join(root, 'scripts/docs-preload.mjs')] : []
+    await run(process.execPath, [...preload, join(folder, 'out', `${file}.js`)], { timeout: 30_000 })
   })
 })
 

@@ -1,4 +1,4 @@
-// Express with two limits: one for everybody, a dearer one for the search. Start it, and ask it a few times:
+// Express with two limits: one for all requests of a client, and a stricter one for the search.
 //   node examples/middleware/express.mjs
 //   curl -i http://127.0.0.1:3000/search
 import { fixedWindow, tokenBucket } from '@tidegate/core'
@@ -20,7 +20,7 @@ app.use(
     ],
     key: byIp(),
     skip: (request) => request.path === '/health',
-    onDenied: ({ decision, limits }) => console.error(`${limits[0]?.key} was refused by ${decision.policy}`),
+    onDenied: ({ decision, limits }) => console.error(`${limits[0]?.key} was denied by ${decision.policy}`),
   }),
 )
 app.get('/', (_, response) => {
@@ -30,7 +30,7 @@ app.get('/search', (_, response) => {
   response.send('found\n')
 })
 app.get('/health', (_, response) => {
-  response.send('well\n')
+  response.send('ok\n')
 })
 
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {

@@ -1,13 +1,10 @@
-// NestJS with a guard for every route, and decorators where it should be otherwise. Nest needs
-// `experimentalDecorators` and `emitDecoratorMetadata` to be compiled.
+// NestJS with a guard for every route, and decorators for other limits. Compile it with `experimentalDecorators` and
+// `emitDecoratorMetadata`.
 //   curl -i http://127.0.0.1:3000/search
 import 'reflect-metadata'
 import { Controller, Get, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { createLimiter, fixedWindow, tokenBucket } from '@tidegate/core'
 import { RateLimit, RateLimitModule, SkipRateLimit } from '@tidegate/http/nest'
-
-const limiter = createLimiter({ policy: tokenBucket({ capacity: 20, refillRate: '20/1m', name: 'client' }) })
 
 @Controller()
 class PagesController {
@@ -17,7 +14,7 @@ class PagesController {
   }
 
   @Get('/search')
-  @RateLimit({ policy: fixedWindow({ limit: 3, window: '1d', name: 'search' }) })
+  @RateLimit({ limit: 3, window: '1d' })
   search(): string {
     return 'found\n'
   }
@@ -25,11 +22,14 @@ class PagesController {
   @Get('/health')
   @SkipRateLimit()
   health(): string {
-    return 'well\n'
+    return 'ok\n'
   }
 }
 
-@Module({ imports: [RateLimitModule.forRoot({ limiter })], controllers: [PagesController] })
+@Module({
+  imports: [RateLimitModule.forRoot({ algorithm: 'token-bucket', capacity: 20, refillRate: '20/1m' })],
+  controllers: [PagesController],
+})
 class AppModule {}
 
 const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'] })

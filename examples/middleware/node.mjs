@@ -1,4 +1,4 @@
-// Node's own server, and a leaky bucket that lets requests leave one after another:
+// Node's own server, and a leaky bucket that can hold requests:
 //   node examples/middleware/node.mjs
 //   for i in 1 2 3 4 5; do curl -s -o /dev/null -w '%{http_code} %{time_total}\n' http://127.0.0.1:3000/search & done
 import { createServer } from 'node:http'
@@ -8,7 +8,7 @@ import { rateLimit } from '@tidegate/http/node'
 const limiter = createLimiter({ policy: leakyBucket({ capacity: 3, leakRate: '10/1m', name: 'search' }) })
 const limit = rateLimit({
   limiter,
-  // With a rate like this one, whoever waits in line waits six seconds for each one before.
+  // At this rate a held request waits six seconds for each one before it.
   queue: process.env.QUEUE === 'yes',
   skip: (request) => request.url === '/health',
 })

@@ -1,6 +1,7 @@
 /** Every code Tidegate can raise or warn with. `docs/errors.md` has a section for each; a test holds the two together. */
 export const ERROR_CODES = [
   'POLICY_INVALID',
+  'POLICY_UNNAMED',
   'KEY_INVALID',
   'COST_INVALID',
   'COST_ABOVE_LIMIT',
@@ -11,9 +12,11 @@ export const ERROR_CODES = [
   'RULE_INVALID',
   'RATE_LIMIT_EXCEEDED',
   'KEY_UNDEFINED',
+  'ADDRESS_UNKNOWN',
   'PROXY_UNTRUSTED',
   'COUNTED_TWICE',
   'LIMITER_IN_HANDLER',
+  'LISTENER_FAILED',
   'ACCESS_DENIED',
   'STORE_FAILED',
   'STORE_UNAVAILABLE',

@@ -58,3 +58,4 @@ export type {
 export { type FailureCause, storeClosed, storeFailed } from './store/store-error.js'
 export { type Duration, parseDuration } from './units/duration.js'
 export type { Rate } from './units/rate.js'
+export { claimName } from './unnamed-policies.js'

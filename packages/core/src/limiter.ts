@@ -5,9 +5,11 @@ import { assertKey } from './key.js'
 import { MemoryStore } from './memory-store/memory-store.js'
 import { assertPolicy, type Policy } from './policy.js'
 import { type FailureOptions, parseFailureOptions, withFallback } from './resilience/index.js'
+import { notAStore } from './store/not-a-store.js'
 import type { AsyncStore, MaybePromise, Store, SyncStore } from './store/store.js'
 import { storeFailed } from './store/store-error.js'
 import { platformTimers } from './timers.js'
+import { claimName, shareNames } from './unnamed-policies.js'
 
 export interface LimiterOptions<S extends Store = Store> {
   policy: Policy
@@ -68,6 +70,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
   assertPolicy(policy)
   const bareStore: Store = options.store ?? new MemoryStore()
   const store = guardedStore(bareStore, options.failure)
+  shareNames(bareStore, store)
+  claimName(store, policy, {})
   /** How much of each decision has been given back so far. */
   const refunded = new WeakMap<Decision, number>()
 
@@ -115,11 +119,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
 function guardedStore(store: Store, failure: FailureOptions | false | undefined): Store {
   if (typeof store?.check !== 'function') {
-    throw new TidegateError(
-      'OPTION_INVALID',
-      `store must be a Store, got ${show(store)}. Leave it out for a MemoryStore.`,
-      { field: 'store' },
-    )
+    throw new TidegateError('OPTION_INVALID', notAStore(store), { field: 'store' })
   }
   // Validated even where they are not used: an error should show before the store is exchanged.
   if (failure !== undefined && failure !== false) parseFailureOptions(failure)

@@ -42,6 +42,8 @@ export type OnStoreFailure = 'open' | 'closed' | 'local'
 
 interface CommonPolicy {
   readonly name: string
+  /** Derived: false if the name is the generated one, which is made of the algorithm and the numbers. */
+  readonly isNamed: boolean
   readonly onStoreFailure: OnStoreFailure
   readonly instances: number
 }
@@ -68,7 +70,7 @@ interface BucketPolicy extends CommonPolicy {
 }
 
 interface CommonOptions {
-  /** Under which its state is kept. Default: the algorithm and the numbers. */
+  /** The name under which the store keeps the counts. Default: one made of the algorithm and the numbers. */
   name?: string
   /** What to answer when the store cannot: `'open'`, `'closed'` or `'local'`. Default: `'open'`. */
   onStoreFailure?: OnStoreFailure
@@ -169,7 +171,8 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
 function define<P extends Policy>(algorithm: P['algorithm'], options: object): P {
   const [sizeField, paceField] = FIELDS[algorithm]
   if (typeof options !== 'object' || options === null) {
-    throw invalid(undefined, `${algorithm} needs options, for example ${EXAMPLES[algorithm]}.`)
+    const example = EXAMPLES[algorithm].replace(/algorithm: '[^']*', /, '')
+    throw invalid(undefined, `${algorithm} needs options, for example ${example}.`)
   }
   for (const field of Object.keys(options)) {
     if (field !== sizeField && field !== paceField && !COMMON_FIELDS.includes(field)) {
@@ -183,12 +186,14 @@ function define<P extends Policy>(algorithm: P['algorithm'], options: object): P
   const limit = sizeOf(algorithm, sizeField, input[sizeField])
   const pace =
     paceField === 'window' ? windowOf(input[paceField]) : rateOf(paceField, input[paceField], limit)
-  const name = nameOf(input.name) ?? [algorithm, limit, ...Object.values(pace.inName)].join('-')
+  const generatedName = [algorithm, limit, ...Object.values(pace.inName)].join('-')
+  const name = nameOf(input.name) ?? generatedName
+  const isNamed = name !== generatedName
   // Always both, in this order: policies of one algorithm must have one shape, or every check gets slower.
   const onStoreFailure = onStoreFailureOf(input.onStoreFailure)
   const instances = instancesOf(input.instances)
   const policy = { algorithm, name, [sizeField]: limit, [paceField]: pace.given, onStoreFailure, instances }
-  for (const [property, value] of Object.entries({ limit, ...pace.derived })) {
+  for (const [property, value] of Object.entries({ limit, isNamed, ...pace.derived })) {
     if (!Object.hasOwn(policy, property)) Object.defineProperty(policy, property, { value })
   }
   Object.defineProperty(policy, MADE_BY, { value: VERSION })

@@ -1,9 +1,9 @@
 import { assertCost, type MaybePromise, type Policy, show, TidegateError } from '@tidegate/core'
 
-/** What a request takes: the same for all, or by the request. */
+/** The cost of a request: one number, or a function of the request. */
 export type CostOption<Request> = number | ((request: Request) => MaybePromise<number>)
 
-/** A cost that can never be right is refused now, if it and the policy are known. */
+/** Rejects an invalid cost at once if the cost and the policy do not depend on the request. */
 export function parseCost<Request>(
   cost: CostOption<Request>,
   policy: Policy | undefined,

@@ -1,12 +1,12 @@
 import { type Decision, type MaybePromise, type Policy, show, TidegateError } from '@tidegate/core'
 import { type CostOption, costInvalid, parseCost } from './cost.js'
-import type { Counted, Counting } from './counted.js'
+import type { Counting } from './counted.js'
+import type { RequestFacts } from './request.js'
 import type { KeyResolver } from './resolvers.js'
-import { isPromise } from './when.js'
 
-/** What is needed of a limiter: one of `createLimiter` has it, and one that asks a service. */
+/** The part of a limiter that middleware needs. Limiters of `createLimiter` and remote limiters have it. */
 export interface AnyLimiter {
-  /** Its policy, or only the name where the numbers are known elsewhere. */
+  /** The policy, or only its name where a service knows the numbers. */
   readonly policy?: Policy | string | undefined
   readonly store?: object | undefined
   check(key: string, cost?: number): MaybePromise<Decision>
@@ -17,40 +17,30 @@ export function countByLimiter<Request>(
   limiter: AnyLimiter,
   key: KeyResolver<Request>,
   cost: CostOption<Request>,
-  keyUndefined: () => void,
+  keyUndefined: (facts: RequestFacts) => void,
 ): Counting<Request> {
   if (typeof limiter !== 'object' || limiter === null || typeof limiter.check !== 'function') {
-    const message = `limiter must be made by createLimiter(), got ${show(limiter)}.`
+    const message = `limiter must be made by createLimiter(), got ${show(limiter)}. Write limiter: createLimiter({ policy: fixedWindow({ limit: 100, window: '1m' }) }).`
     throw new TidegateError('OPTION_INVALID', message, { field: 'limiter' })
   }
   const policy = typeof limiter.policy === 'object' ? limiter.policy : undefined
   const costOf = parseCost(cost, policy)
 
-  function counted(key: string, decision: Decision): Counted {
-    const { allowed, delayMs } = decision
-    return { allowed, limits: [{ key, decision, policy }], delayMs }
-  }
-
-  function countAs(request: Request, key: string | undefined): MaybePromise<Counted | undefined> {
-    if (key === undefined) return keyUndefined() as undefined
-    const units = costOf(request)
-    return isPromise(units) ? units.then((units) => take(key, units)) : take(key, units)
-  }
-
-  function take(key: string, units: number): MaybePromise<Counted> {
-    // A limiter takes undefined for 1.
-    if (units === undefined) throw costInvalid(units)
-    const decision = limiter.check(key, units)
-    return isPromise(decision) ? decision.then((decision) => counted(key, decision)) : counted(key, decision)
-  }
-
-  // Written out, and not with `when`: for most users this is the whole of it, and closures are half the cost.
   return {
     by: limiter.store ?? limiter,
     policies: policy === undefined ? [] : [policy],
-    count(request, facts) {
-      const found = key.resolve(facts, request)
-      return isPromise(found) ? found.then((key) => countAs(request, key)) : countAs(request, found)
+    async count(request, facts) {
+      const found = await key.resolve(facts, request)
+      if (found === undefined) {
+        keyUndefined(facts)
+        return undefined
+      }
+      const units = await costOf(request)
+      // `check` would take undefined as 1.
+      if (units === undefined) throw costInvalid(units)
+      const decision = await limiter.check(found, units)
+      const { allowed, delayMs } = decision
+      return { allowed, limits: [{ key: found, decision, policy }], delayMs }
     },
     refund:
       typeof limiter.refund === 'function'

@@ -1,34 +1,34 @@
 import type { Decision, MaybePromise, Policy } from '@tidegate/core'
 import type { RequestFacts } from './request.js'
 
-/** What counts requests: one limiter, or the rules that match. */
+/** What counts requests: one limiter, or the matching rules. */
 export interface Counting<Request> {
-  /** Where the counts are: who shares it may count the same. */
+  /** The store, or the limiter if its store is unknown. Middleware with one store may count the same request twice. */
   readonly by: object
-  /** The policies that are known before any request is. */
+  /** The policies that do not depend on the request. */
   readonly policies: readonly Policy[]
-  /** Decides and takes; undefined if nothing counts this request. Nothing is taken if it throws. */
-  count(request: Request, facts: RequestFacts): MaybePromise<Counted | undefined>
-  /** Gives back what was taken. Undefined if it cannot. */
+  /** Decides and takes; undefined if nothing counts this request. Takes nothing if it rejects. */
+  count(request: Request, facts: RequestFacts): Promise<Counted | undefined>
+  /** Gives back the units of a decision. Undefined if the limiter cannot refund. */
   readonly refund: ((counted: Counted) => MaybePromise<unknown>) | undefined
 }
 
-/** What came of counting one request. */
+/** The result of counting one request. */
 export interface Counted {
   /** Whether every limit allowed it; if not, none was charged. */
   readonly allowed: boolean
   /** At least one. */
   readonly limits: readonly LimitCounted[]
-  /** How long to hold the request, if it is to be held. */
+  /** How long a queue should hold the request. */
   readonly delayMs: number
 }
 
-/** One limit that a request was counted by. */
+/** One limit that counted a request. */
 export interface LimitCounted {
-  /** The rule's name, if it has one. */
+  /** The name of the rule, if it has one. */
   readonly rule?: string | undefined
   readonly key: string
   readonly decision: Decision
-  /** Undefined if only the service that decided knows it. */
+  /** Undefined if only the remote service knows the policy. */
   readonly policy: Policy | undefined
 }

@@ -11,71 +11,96 @@ import type { CostOption } from './cost.js'
 import { type AnyLimiter, countByLimiter } from './count-by-limiter.js'
 import { countByRules, type PolicyOption, parseRule, type RateLimitRule } from './count-by-rules.js'
 import type { Counting } from './counted.js'
+import { hasNumbers, POLICY_FIELDS, type PolicyFields, policyOf } from './policy-fields.js'
+import type { PolicyUse } from './policy-use.js'
+import type { RequestFacts } from './request.js'
 import { byIp, type KeyOption, resolverOf } from './resolvers.js'
 
-/** By what requests are counted, and as whose: one of `limiter`, `policy` and `rules`. */
-export interface CountingOptions<Request> {
-  /** One limit: made by `createLimiter`, or one that asks a service. */
+/** What counts requests, and under which key: `limit` and `window`, or one of `policy`, `rules` and `limiter`. */
+export interface CountingOptions<Request> extends PolicyFields {
+  /** One limit, made by `createLimiter` or by `createRemoteLimiter`. */
   limiter?: AnyLimiter
-  /** One limit, by this policy, or by the one for each request: `(request) => plans[request.user.plan]`. */
+  /** One limit by a policy, or by a policy for each request: `(request) => plans[request.user.plan]`. */
   policy?: PolicyOption<Request>
-  /** Several limits: every rule that matches counts, all of them or none. */
+  /** Several limits: a request takes from every matching rule or from none. */
   rules?: readonly RateLimitRule<Request>[]
-  /** Where `policy` and `rules` count. Default: `new MemoryStore()`. */
+  /** Where requests are counted. Default: `new MemoryStore()`. */
   store?: Store
-  /** What to do when that store fails: see `createLimiter`. Default: what `createLimiter` does. */
+  /** How to guard that store: see `createLimiter`. Default: as in `createLimiter`. */
   failure?: LimiterOptions['failure']
-  /** Who is asking: a template, a function, or a resolver such as `byUser()`. Default: `byIp()`. */
+  /** The key of a request: a template, a function, or a resolver such as `byUser()`. Default: `byIp()`. */
   key?: KeyOption<Request>
-  /** What a request takes: a whole number from 1 up, or a function of the request. Default: 1. */
+  /** The cost of a request: a whole number from 1 up, or a function of the request. Default: 1. */
   cost?: CostOption<Request>
 }
 
 export function defineCounting<Request>(
   options: CountingOptions<Request>,
-  keyUndefined: () => void,
+  use: PolicyUse,
+  keyUndefined: (facts: RequestFacts) => void,
 ): Counting<Request> {
-  const { limiter, policy, rules, store, failure, key = byIp(), cost = 1 } = options
-  const named = COUNTED_BY.filter((name) => options[name] !== undefined)
-  if (named.length !== 1) {
-    const got = named.length === 0 ? 'none of them' : named.join(' and ')
-    throw invalid(
-      named[1] ?? 'limiter',
-      `Write one of limiter (one limit), policy (one limit, by a policy for each request) and rules (several limits), got ${got}. For example limiter: createLimiter({ policy: fixedWindow({ limit: 100, window: '1m' }) }).`,
-    )
-  }
-  if (limiter !== undefined) {
-    for (const [field, value] of Object.entries({ store, failure })) {
-      if (value === undefined) continue
-      throw invalid(
-        field,
-        `${field} is for policy and rules; a limiter has its own: write it in createLimiter().`,
-      )
-    }
-    return countByLimiter(limiter, resolverOf(key), cost, keyUndefined)
-  }
+  const { limiter, rules, store, failure, key = byIp(), cost = 1 } = options
+  assertOneWay(options)
+  if (limiter !== undefined) return countByLimiter(limiter, resolverOf(key), cost, keyUndefined)
   const guarded = guard(store, failure)
-  if (policy !== undefined) return countByRules(guarded, [parseRule({ policy }, { key, cost })], keyUndefined)
+  if (rules === undefined) {
+    const policy = options.policy ?? policyOf(options)
+    const rule = parseRule({ policy }, { key, cost }, { use, store: guarded })
+    return countByRules(guarded, [rule], keyUndefined)
+  }
   if (!Array.isArray(rules) || rules.length === 0) {
     throw invalid('rules', `rules must be a list such as [{ policy, key: 'ip:{ip}' }], got ${show(rules)}.`)
   }
-  const parsed = rules.map((rule, i) => inRule(`rules[${i}]`, () => parseRule(rule, { key, cost })))
+  const parsed = rules.map((rule, i) => {
+    const where = `rules[${i}]`
+    // Each rule is a user of its own: two unnamed policies in one list must not share a count either.
+    const ruleUse = 'place' in use ? { place: `${use.place} ${where}` } : { user: rule ?? {} }
+    return inRule(where, () => parseRule(rule, { key, cost }, { use: ruleUse, store: guarded }))
+  })
   return countByRules(guarded, parsed, keyUndefined)
 }
 
-/** The options that say what counts: of two sets of options, whoever names one of them replaces all. */
+/** The options besides the numbers of a policy that name what counts. */
 export const COUNTED_BY = ['limiter', 'policy', 'rules'] as const
 
+/** Whether the options name what counts, so that they replace all of the counting of another set of options. */
+export function namesCounting(options: CountingOptions<never>): boolean {
+  return hasNumbers(options) || COUNTED_BY.some((name) => options[name] !== undefined)
+}
+
+function assertOneWay(options: CountingOptions<never>): void {
+  const ways: string[] = COUNTED_BY.filter((name) => options[name] !== undefined)
+  if (hasNumbers(options)) ways.unshift(options.algorithm ?? 'limit and window')
+  if (ways.length !== 1) {
+    const got = ways.length === 0 ? 'none of them' : ways.join(' and ')
+    throw invalid(
+      ways.length === 0 ? 'limit' : ways.at(-1)!,
+      `Write limit and window, for example limit: 100, window: '1m', or one of policy, rules and limiter; got ${got}.`,
+    )
+  }
+  const [way] = ways
+  if (hasNumbers(options)) return
+  for (const field of POLICY_FIELDS) {
+    if (options[field] === undefined) continue
+    const example = `fixedWindow({ limit: 100, window: '1m', ${field}: ${show(options[field])} })`
+    throw invalid(field, `${field} belongs to the policy. Write it there: ${example}.`)
+  }
+  for (const field of ['store', 'failure'] as const) {
+    if (way !== 'limiter' || options[field] === undefined) continue
+    throw invalid(field, `${field} belongs to the limiter. Write it in createLimiter({ policy, ${field} }).`)
+  }
+}
+
 /**
- * A limiter puts around a store what keeps it answering, and shares it with all who use the store. Here it is
- * wanted for any policy, so the limiter's own is never used.
+ * The store with the guard that `createLimiter` puts around it. All limiters on one store share the guard. The policy is
+ * never used.
  */
 function guard(store: Store = new MemoryStore(), failure: LimiterOptions['failure']): Store {
-  const policy = fixedWindow({ limit: 1, window: 1 })
+  const policy = fixedWindow({ limit: 1, window: 1, name: 'guard' })
   return createLimiter(failure === undefined ? { policy, store } : { policy, store, failure }).store
 }
 
-/** Says of which rule it is what is wrong. */
+/** Adds the position of a rule to its errors. */
 function inRule<T>(where: string, parse: () => T): T {
   try {
     return parse()

@@ -1,5 +1,6 @@
 import {
   assertOptions,
+  assertPolicy,
   createLimiter,
   type Decision,
   type Duration,
@@ -14,10 +15,10 @@ import {
 import { costInvalid, parseCost } from './cost.js'
 import type { AnyLimiter } from './count-by-limiter.js'
 import { asKey } from './key.js'
-import { watchMistakes } from './mistakes.js'
+import { watchMisuse } from './misuse.js'
+import { policyFor } from './policy-use.js'
 import { RateLimitExceededError } from './rate-limit-exceeded.js'
 import { type KeyFound, keyTextOf } from './resolvers.js'
-import { when } from './when.js'
 
 export { RateLimitExceededError }
 
@@ -33,19 +34,19 @@ export interface RateLimitOptions<Args extends unknown[]> {
   limiter?: AnyLimiter
   /** Where the calls are counted. Default: a `MemoryStore` for this method. */
   store?: Store
-  /** What to do when the store fails: see `createLimiter`. Default: what `createLimiter` does. */
+  /** How to guard the store: see `createLimiter`. Default: as in `createLimiter`. */
   failure?: LimiterOptions['failure']
-  /** Who is calling, from what the method is called with. Default: all callers together. */
+  /** The key of a call, from its arguments. Default: all calls share one limit. */
   // biome-ignore lint/suspicious/noExplicitAny: the object that the method is called on, whatever its class
   key?: string | ((this: any, ...args: Args) => MaybePromise<KeyFound>)
-  /** What a call takes. Default: 1. */
+  /** The cost of a call. Default: 1. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   cost?: number | ((this: any, ...args: Args) => MaybePromise<number>)
-  /** What stands before the key. Default: the names of the class and the method. */
+  /** The text before the key. Methods with one name share a limit. Default: the names of the class and the method. */
   name?: string
 }
 
-/** A decorator of methods: as the language has it, or as TypeScript had it before (`experimentalDecorators`). */
+/** A method decorator, standard or legacy (`experimentalDecorators`). */
 export interface MethodLimit<Args extends unknown[]> {
   // biome-ignore lint/suspicious/noExplicitAny: a method may take more than its key needs
   <This, All extends [...Args, ...any[]], Return>(
@@ -61,9 +62,9 @@ export interface MethodLimit<Args extends unknown[]> {
 }
 
 /**
- * `@RateLimit({ limit: 10, window: '1m', key: (user) => user.id })` on a method: what is called too often throws a
- * `RateLimitExceededError`, or rejects with it if the method is async. With a store that is not in this process
- * the method always answers with a promise.
+ * `@RateLimit({ limit: 10, window: '1m', key: (user) => user.id })` on a method: a denied call throws a
+ * `RateLimitExceededError`, or rejects with it if the method is async. With a remote store the method always returns a
+ * promise.
  */
 export function RateLimit<Args extends unknown[] = []>(options: RateLimitOptions<Args>): MethodLimit<Args> {
   const limit = defineLimit(options)
@@ -77,7 +78,7 @@ export function RateLimit<Args extends unknown[] = []>(options: RateLimitOptions
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
-/** The decision about one call; undefined if nothing counts it. */
+/** Decides about one call; undefined if nothing counts it. */
 type Limit = (self: unknown, args: unknown[], method: string) => MaybePromise<Decision | undefined>
 
 const OPTIONS = ['limit', 'window', 'policy', 'limiter', 'store', 'failure', 'key', 'cost', 'name']
@@ -98,15 +99,17 @@ function defineLimit<Args extends unknown[]>(options: RateLimitOptions<Args>): L
   }
   const policy = typeof limiter.policy === 'object' ? limiter.policy : undefined
   const fixedCost = typeof cost === 'function' ? undefined : parseCost(cost, policy)(undefined)
-  const mistakes = watchMistakes('@RateLimit()', limiter, true)
+  const misuse = watchMisuse('@RateLimit()', limiter, true)
+  const user = {}
 
   return (self, args, method) => {
     const prefix = name ?? `${classOf(self)}.${method}`
+    if (name === undefined) claimPrefix(limiter, prefix, user)
     const take = (found: string | undefined) => {
-      if (found === undefined) return mistakes.keyUndefined() as undefined
+      if (found === undefined) return misuse.keyUndefined() as undefined
       const units = fixedCost ?? (cost as Method).apply(self, args)
       return when(units as MaybePromise<number>, (units) => {
-        // A limiter takes undefined for 1.
+        // `check` would take undefined as 1.
         if (units === undefined) throw costInvalid(units)
         return limiter.check(asKey(found), units)
       })
@@ -136,16 +139,42 @@ function limiterOf(options: RateLimitOptions<never>): AnyLimiter {
       'limiter must be made by createLimiter(), which also takes its store and failure.',
     )
   }
+  const unnamed = policy ?? slidingWindowCounter({ limit: limit!, window: window! })
+  assertPolicy(unnamed)
   return createLimiter({
-    policy: policy ?? slidingWindowCounter({ limit: limit!, window: window! }),
+    // The prefix of the keys separates methods, so methods on one store may share the name of a policy.
+    policy: policyFor({ place: 'method' }, unnamed, {}),
     ...(store !== undefined && { store }),
     ...(failure !== undefined && { failure }),
   })
 }
 
+/** Classes with one name must not share a count: each prefix has one decorator per limiter's store and policy. */
+function claimPrefix(limiter: AnyLimiter, prefix: string, user: object): void {
+  const by = limiter.store ?? limiter
+  let users = prefixUsers.get(by)
+  if (users === undefined) {
+    users = new Map()
+    prefixUsers.set(by, users)
+  }
+  const { policy } = limiter
+  const place = `${typeof policy === 'object' ? policy.name : policy} ${prefix}`
+  const other = users.get(place)
+  if (other === undefined) users.set(place, user)
+  else if (other !== user) {
+    throw new TidegateError(
+      'POLICY_UNNAMED',
+      `Two methods ${prefix} with @RateLimit() count on one store, so they would share one count. Give each a name, for example @RateLimit({ name: 'mail', … }).`,
+      { field: 'name' },
+    )
+  }
+}
+
+const prefixUsers = new WeakMap<object, Map<string, object>>()
+
 function limited(method: Method, property: string | symbol, limit: Limit): Method {
   const name = String(property)
-  // An async method must reject: who calls it has a `catch` for a promise, and none for what is thrown.
+  // Callers of an async method expect a rejection, not a thrown error.
   const isAsync = Object.prototype.toString.call(method) === '[object AsyncFunction]'
 
   function call(this: unknown, ...args: unknown[]): unknown {
@@ -160,18 +189,24 @@ function limited(method: Method, property: string | symbol, limit: Limit): Metho
   return Object.defineProperty(isAsync ? callAsync : call, 'name', { value: method.name })
 }
 
-/** What other decorators have noted on a method, such as Nest's: they look for it on what takes its place. */
+/** Copies the metadata of other decorators, such as Nest's, to the method that replaces the original. */
 function withMetadata(to: Method, from: Method): Method {
   const { getMetadataKeys, getMetadata, defineMetadata } = Reflect as Partial<ReflectMetadata>
   for (const key of getMetadataKeys?.(from) ?? []) defineMetadata?.(key, getMetadata?.(key, from), to)
   return to
 }
 
-/** Of `reflect-metadata`, where it is loaded. */
+/** The API of `reflect-metadata`, where it is loaded. */
 interface ReflectMetadata {
   getMetadataKeys(of: object): unknown[]
   getMetadata(key: unknown, of: object): unknown
   defineMetadata(key: unknown, value: unknown, of: object): void
+}
+
+/** The next step with a value: at once, or when the promise resolves. Methods that are not async stay synchronous. */
+function when<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+  const isPromise = typeof (value as Promise<T> | undefined)?.then === 'function'
+  return isPromise ? (value as Promise<T>).then(next) : next(value as T)
 }
 
 function classOf(self: unknown): string {

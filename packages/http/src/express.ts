@@ -1,4 +1,5 @@
 import type { NextFunction, Request, Response } from 'express'
+import { expressProxies } from './framework-proxies.js'
 import { nodeReader } from './node-facts.js'
 import { limit } from './node-response.js'
 import { type Addition, defineRateLimit, type Refusal } from './rate-limit.js'
@@ -8,7 +9,7 @@ import { targetOf } from './target.js'
 export type { RateLimitEvent }
 
 export interface ExpressRateLimitOptions extends RateLimitOptions<Request> {
-  /** Answers a refusal itself; the headers are set. Default: ours. */
+  /** Responds to a denied request; the headers are set. Default: the default response. */
   handler?: (
     request: Request,
     response: Response,
@@ -17,25 +18,22 @@ export interface ExpressRateLimitOptions extends RateLimitOptions<Request> {
   ) => unknown
 }
 
-/**
- * Middleware for whatever parameters a route has. A `RequestHandler` has parameters of its own, and with it in front the
- * type of `request.params` would no longer be the route's.
- */
+/** Generic, so that `request.params` keeps the type of the route. A `RequestHandler` would replace it. */
 export type ExpressRateLimit = <Params, Answer, Body, Query>(
   request: Request<Params, Answer, Body, Query>,
   response: Response<Answer>,
   next: NextFunction,
 ) => void
 
-/** `app.use(rateLimit({ limiter }))`, or for a route: `app.get('/search', rateLimit({ limiter }), …)`. */
+/** `app.use(rateLimit({ limit: 100, window: '1m' }))`, or for one route: `app.get('/search', rateLimit(…), …)`. */
 export function rateLimit(options: ExpressRateLimitOptions): ExpressRateLimit {
   const rateLimiting = defineRateLimit(options, ADDITION)
   const { handler } = options
 
-  return function rateLimit(asked, response, next) {
-    const request = asked as Request
+  return function rateLimit(anyRequest, response, next) {
+    const request = anyRequest as Request
     const refuse = handler && (({ event }: Refusal<Request>) => handler(request, response, next, event))
-    limit(rateLimiting, request, { response, next, refuse })
+    void limit(rateLimiting, request, { response, next, refuse })
   }
 }
 
@@ -49,12 +47,13 @@ const ADDITION: Addition<Request> = {
     // Known only to middleware of the route itself.
     route: (request) =>
       request.route === undefined ? undefined : `${mountOf(request)}${request.route.path}`,
+    proxies: (request) => expressProxies(request),
   }),
 }
 
 /**
- * Where the router of a route is mounted. Express has only what the client wrote: in upper or lower case, and with values
- * in place of parameters. Those are known if the router has `mergeParams`.
+ * The mount path of the route's router. Express keeps it as the client wrote it, in upper or lower case and with values in
+ * place of parameters. The parameters are known if the router has `mergeParams`.
  */
 function mountOf({ baseUrl, params }: Request): string {
   if (baseUrl === '') return ''

@@ -1,8 +1,15 @@
 import { Readable } from 'node:stream'
 import { fixedWindow } from '@tidegate/core'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  fastify,
+} from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
+import { rawStatus } from '../test/raw-status.js'
 import { failingStore } from '../test/stores.js'
 import { rateLimit } from './fastify.js'
 
@@ -23,7 +30,7 @@ describeCases({
       const { status, body } = application.answer(request.url.split('?')[0]!)
       reply.code(status).send(typeof body === 'string' ? body : Readable.from(body))
     }
-    // Before the plugin, without waiting for anything.
+    // Before the plugin is loaded.
     app.all('/status/:code', answer)
     app.register(rateLimit, options as never)
     app.all('*', answer)
@@ -39,7 +46,7 @@ describe('the plugin', () => {
   const one = fixedWindow({ limit: 1, window: '365d', name: 'one' })
   const many = fixedWindow({ limit: 100, window: '365d', name: 'many' })
 
-  /** Statuses of requests for these paths, one after another. */
+  /** The statuses of requests for these paths, one after another. */
   async function ask(app: FastifyInstance, ...paths: string[]): Promise<number[]> {
     closing.push(app)
     const url = app.server.listening ? urlOf(app) : await app.listen({ port: 0, host: '127.0.0.1' })
@@ -69,7 +76,7 @@ describe('the plugin', () => {
         return 'own'
       },
     ],
-  ])('takes the answer of a handler that %s it', async (_, answer) => {
+  ])('takes the response of a handler that %s it', async (_, answer) => {
     const app = fastify()
     closing.push(app)
     app.register(rateLimit, { policy: one, key: 'all', handler: (_, reply) => answer(reply) })
@@ -80,7 +87,7 @@ describe('the plugin', () => {
     expect(answers).toStrictEqual(['hello', 'own'])
   })
 
-  it('lists its limits beside those of another', async () => {
+  it('lists its limits beside those of another plugin', async () => {
     const app = fastify()
     closing.push(app)
     app.register(rateLimit, { policy: many, key: 'all' })
@@ -91,7 +98,7 @@ describe('the plugin', () => {
     expect(headers.get('ratelimit')).toMatch(/^"many";r=99;t=\d+, "one";r=0;t=\d+$/)
   })
 
-  it('leaves no number of another beside its limit while its store fails', async () => {
+  it('removes the numbers of another plugin while its store is unavailable', async () => {
     const app = fastify()
     closing.push(app)
     app.register(rateLimit, { policy: many, key: 'all' })
@@ -103,7 +110,7 @@ describe('the plugin', () => {
     expect(headers.get('x-ratelimit-remaining')).toBeNull()
   })
 
-  it('gives back also what is asked by inject', async () => {
+  it('refunds requests of inject too', async () => {
     const app = fastify()
     closing.push(app)
     app.register(rateLimit, { policy: one, key: 'all', refundWhen: () => true })
@@ -111,7 +118,7 @@ describe('the plugin', () => {
     for (let i = 0; i < 3; i++) expect((await app.inject('/')).statusCode).toBe(200)
   })
 
-  it('limits routes from before and after it, in other plugins too, and what is not found', async () => {
+  it('limits routes from before and after it, in other plugins too, and unknown routes', async () => {
     const app = fastify()
     app.get('/before', async () => 'before')
     app.register(rateLimit, { policy: one, key: ({ url }) => url })
@@ -133,7 +140,7 @@ describe('the plugin', () => {
     expect(await ask(app, '/inside', '/inside', '/outside', '/outside')).toStrictEqual([200, 429, 200, 200])
   })
 
-  it('gives a route what it has of its own, wherever it was made', async () => {
+  it('uses the options of a route, from before and after the plugin', async () => {
     const app = fastify()
     const routes = (name: string) => {
       app.get(`/${name}/free`, { config: { rateLimit: false } }, async () => 'free')
@@ -158,7 +165,34 @@ describe('the plugin', () => {
     expect(await ask(app, '/before/dear', '/after/dear')).toStrictEqual([200, 429])
   })
 
-  it('limits only the routes that ask for it, if it is not global', async () => {
+  it.each([
+    ['at the top level', { useSemicolonDelimiter: true }],
+    ['of the router', { routerOptions: { useSemicolonDelimiter: true } }],
+  ])('matches the path that the router runs, with useSemicolonDelimiter %s', async (_, options) => {
+    const app = fastify(options as FastifyServerOptions)
+    app.register(rateLimit, { rules: [{ match: { path: '/login' }, policy: one, key: '{path}' }] })
+    app.get('/login', async () => 'logged in')
+    app.get('/other', async () => 'other')
+    closing.push(app)
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = app.server.address() as { port: number }
+    const statuses = []
+    for (const path of ['/login', '/login;x/../y', '/login;x', '/login;/../../z?a=b', '/login?;']) {
+      statuses.push(await rawStatus(port, path))
+    }
+    expect(statuses).toStrictEqual([200, 429, 429, 429, 429])
+    expect(await rawStatus(port, '/other;x/../login')).toBe(200)
+  })
+
+  it('leaves semicolons in the path without useSemicolonDelimiter', async () => {
+    const app = fastify()
+    closing.push(app)
+    app.register(rateLimit, { rules: [{ match: { path: '/a/b' }, policy: one, key: 'all' }] })
+    app.get('/*', async () => 'any')
+    expect((await app.inject('/a;x/b')).headers['x-ratelimit-remaining']).toBe('0')
+  })
+
+  it('limits only routes with options if it is not global', async () => {
     const app = fastify()
     await app.register(rateLimit, { global: false, policy: one })
     app.get('/free', async () => 'free')
@@ -168,7 +202,7 @@ describe('the plugin', () => {
     ])
   })
 
-  it('can wait until it is known who asks', async () => {
+  it('can run in a later hook, where the user is known', async () => {
     const app = fastify()
     app.decorateRequest('user', '')
     app.addHook('onRequest', async (request) => {
@@ -183,14 +217,17 @@ describe('the plugin', () => {
     expect(await ask(app, '/?user=a', '/?user=a', '/?user=b')).toStrictEqual([200, 429, 200])
   })
 
-  it('refuses wrong options when it is registered, and those of a route when the route is made', async () => {
+  it('rejects wrong options when it is registered, and those of a route when the route is added', async () => {
     const register = async (options: object) => {
       const app = fastify()
       closing.push(app)
       await app.register(rateLimit, options as never)
     }
-    await expect(register({ windowMs: 5 })).rejects.toThrow(
-      /no option "windowMs"; it takes .*, handler, global, hook/,
+    await expect(register({ windows: 5 })).rejects.toThrow(
+      /no option "windows"; it takes .*, handler, global, hook/,
+    )
+    await expect(register({ max: 3, timeWindow: '1 minute' })).rejects.toThrow(
+      /max: 3 is written limit: 3. timeWindow: "1 minute" is written window: '1m'/,
     )
     await expect(register({ policy: one, hook: 'onSend' })).rejects.toThrow(
       /one of onRequest, preValidation, /,

@@ -1,9 +1,13 @@
 import { show, TidegateError } from '@tidegate/core'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { namesCounting } from './counting.js'
+import { fastifyTarget } from './fastify-target.js'
+import { fastifyProxies } from './framework-proxies.js'
 import { joinField, outdatedBy } from './headers.js'
 import { nodeReader } from './node-facts.js'
 import { hold, whenSent } from './node-response.js'
-import { type Addition, defineRateLimit, type Ruling } from './rate-limit.js'
+import type { PolicyUse } from './policy-use.js'
+import { type Addition, defineRateLimit } from './rate-limit.js'
 import {
   assertRateLimitOptions,
   mergeOptions,
@@ -11,36 +15,34 @@ import {
   type RateLimitOptions,
   withStore,
 } from './rate-limit-options.js'
+import { countedMethod } from './sources.js'
 import { asError } from './thrown.js'
-import { isPromise, when } from './when.js'
 
 export type { RateLimitEvent }
 
-/** What a route may have in its `config.rateLimit`. */
+/** The options of a route, in its `config.rateLimit`. */
 export interface FastifyRouteRateLimitOptions extends RateLimitOptions<FastifyRequest> {
-  /** Answers a refusal itself; the headers are set. Default: ours. */
+  /** Responds to a denied request; the headers are set. Default: the default response. */
   handler?: (request: FastifyRequest, reply: FastifyReply, event: RateLimitEvent<FastifyRequest>) => unknown
 }
 
 export interface FastifyRateLimitOptions extends FastifyRouteRateLimitOptions {
-  /** Whether routes without a `config.rateLimit` are limited too, and what is not found. Default: true. */
+  /** Whether to limit routes without a `config.rateLimit`, and requests without a route. Default: true. */
   global?: boolean
-  /** When in the life of a request: later ones know who has logged in. Default: `'onRequest'`. */
+  /** The hook that counts: in later hooks the user is known. Default: `'onRequest'`. */
   hook?: 'onRequest' | 'preValidation' | 'preHandler'
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What this route has of its own, before what the plugin has; `false` for no limit. */
+    /** Options of this route, before those of the plugin; `false` for no limit. */
     rateLimit?: FastifyRouteRateLimitOptions | false
   }
 }
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
-/**
- * `app.register(rateLimit, { limiter })`. Routes that were there before, and what is not found, are limited too.
- */
+/** `app.register(rateLimit, { limit: 100, window: '1m' })`. Limits earlier routes and requests without a route too. */
 export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
   assertRateLimitOptions('rateLimit', options, ['handler', 'global', 'hook'])
   const { global = true, hook = 'onRequest', ...own } = options
@@ -49,94 +51,125 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     throw new TidegateError('OPTION_INVALID', message, { field: 'hook' })
   }
   const shared = withStore(own)
-  const usual = global ? hookOf(shared) : undefined
-  /** By the configuration of a route, which is one object for all its requests. */
+  const defaultHook = global ? hookOf(shared, { user: shared }) : undefined
+  /** By the `config` of a route, which is one object for all its requests. */
   const hooks = new WeakMap<object, Hook | undefined>()
+  const earlierRoutes = new Map<string, object>()
 
-  function hookFor(
-    config: { rateLimit?: FastifyRouteRateLimitOptions | false } | undefined,
-  ): Hook | undefined {
-    if (config?.rateLimit === undefined) return usual
+  function hookFor(route: Route): Hook | undefined {
+    const { config } = route
+    if (config?.rateLimit === undefined) return defaultHook
     if (hooks.has(config)) return hooks.get(config)
     const own = config.rateLimit
-    const made = own === false ? undefined : hookOf(mergeOptions(shared, own))
+    const made = own === false ? undefined : hookOf(mergeOptions(shared, own), useOf(route, config, own))
     hooks.set(config, made)
     return made
   }
 
-  /**
-   * To find the configuration of a request's route costs a fifth of all that happens here. Most applications have
-   * none of their own; but of the routes that were there before nobody tells us.
-   */
+  /** An unnamed policy of a route is named after the route, so that the same route shares its count across processes. */
+  function useOf(route: Route, config: RouteConfig, own: object): PolicyUse {
+    if (!namesCounting(own)) return { user: shared }
+    const place = config[PLACE]
+    if (place !== undefined) return { place }
+    // The constraints of a route from before the plugin are unknown, so two of its versions look like one route.
+    const earlier = `${route.method} ${route.url}`
+    const isOther = (earlierRoutes.get(earlier) ?? config) !== config
+    earlierRoutes.set(earlier, config)
+    return isOther ? { user: config } : { place: placeOf(route) }
+  }
+
+  /** Looking up the route of each request costs time, and most applications have no routes with their own options. */
   let mayHaveOwn = app.printRoutes() !== '(empty tree)'
-  app.addHook('onRoute', ({ config }) => {
-    if (config?.rateLimit !== undefined) mayHaveOwn = true
-    // Options that are wrong should show when the route is made; those of earlier routes do when they are used.
-    hookFor(config)
+  app.addHook('onRoute', (route) => {
+    if (route.config?.rateLimit === undefined) return
+    mayHaveOwn = true
+    route.config = Object.assign({}, route.config, { [PLACE]: placeOf(route) })
+    // Report wrong options when the route is made. Those of earlier routes are reported at the first request.
+    hookFor(route)
   })
   const run: Hook = (request, reply, next) => {
-    const limit = mayHaveOwn ? hookFor(request.routeOptions.config) : usual
+    const limit = mayHaveOwn ? hookFor(request.routeOptions as Route) : defaultHook
     if (limit === undefined) next()
     else limit(request, reply, next)
   }
-  // Its types know one name at a time.
+  // The types of Fastify know one name at a time.
   app.addHook(hook as 'onRequest', run)
+}
+
+/** The part of a route's options that both `onRoute` and a request have. */
+interface Route {
+  readonly method?: string | string[]
+  readonly url?: string
+  readonly constraints?: object | undefined
+  readonly config?: RouteConfig | undefined
+}
+
+interface RouteConfig {
+  rateLimit?: FastifyRouteRateLimitOptions | false
+  [PLACE]?: string
+}
+
+/** Requests do not know the constraints of their route, so `onRoute` writes the place into the route's `config`. */
+const PLACE = Symbol.for('@tidegate/http: place')
+
+function placeOf({ method = '', url = '', constraints = {} }: Route): string {
+  const methods = new Set([method].flat().map(countedMethod))
+  const conditions =
+    Object.keys(constraints).length === 0
+      ? ''
+      : ` ${JSON.stringify(constraints, (_, value) => (value instanceof RegExp ? String(value) : value))}`
+  return `${[...methods].sort().join(',')} ${url}${conditions}`
 }
 
 const HOOKS: readonly unknown[] = ['onRequest', 'preValidation', 'preHandler']
 
-// For everything that is registered beside it, and not only for what is in it.
+// Fastify then applies the plugin to the whole instance, and not only inside of the plugin.
 Object.assign(rateLimit, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: '@tidegate/http',
 })
 
-function hookOf(options: FastifyRouteRateLimitOptions): Hook {
-  const { decide } = defineRateLimit(options, ADDITION)
+function hookOf(options: FastifyRouteRateLimitOptions, use: PolicyUse): Hook {
+  const { decide } = defineRateLimit(options, { ...ADDITION, use })
   const { handler } = options
 
-  function carryOut(
-    ruling: Ruling<FastifyRequest>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    next: () => void,
-  ): unknown {
-    const { isGone, refusal, headers, holdMs, atEnd } = ruling
-    if (isGone || (reply.sent && refusal !== undefined)) return undefined
+  /** Whether the request passes. If not, the response is sent, or the client is gone. */
+  async function passes(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+    const { isGone, refusal, headers, holdMs, atEnd } = await decide(request)
+    if (isGone || (reply.sent && refusal !== undefined)) return false
     if (!reply.sent) {
       for (const name of outdatedBy(headers)) reply.removeHeader(name)
       for (const name in headers) reply.header(name, joinField(reply.getHeader(name), headers[name]!))
     }
     if (refusal !== undefined) {
-      if (handler !== undefined) return answerWith(handler(request, reply, refusal.event), reply)
-      const { contentType, body } = refusal.answer()
-      const text = typeof body === 'string' ? body : JSON.stringify(body)
-      return void reply.code(refusal.status).header('content-type', contentType).send(text)
+      if (handler !== undefined) await respondWith(handler(request, reply, refusal.event), reply)
+      else {
+        const { contentType, body } = refusal.answer()
+        const text = typeof body === 'string' ? body : JSON.stringify(body)
+        reply.code(refusal.status).header('content-type', contentType).send(text)
+      }
+      return false
     }
     if (atEnd !== undefined) whenSent(reply.raw, atEnd)
-    return holdMs === 0 ? next() : hold(holdMs, reply.raw, next)
+    if (holdMs > 0) await new Promise<void>((resolve) => hold(holdMs, reply.raw, resolve))
+    return true
   }
 
   return function rateLimit(request, reply, next) {
-    let carriedOut: unknown
-    try {
-      const ruling = decide(request)
-      carriedOut = isPromise(ruling)
-        ? ruling.then((ruling) => carryOut(ruling, request, reply, next))
-        : carryOut(ruling, request, reply, next)
-    } catch (error) {
-      return next(asError(error) as Error)
-    }
-    if (isPromise(carriedOut)) carriedOut.catch((error) => next(asError(error) as Error))
+    passes(request, reply).then(
+      (isPassing) => {
+        if (isPassing) next()
+      },
+      (error) => next(asError(error) as Error),
+    )
   }
 }
 
-/** What a handler returns is the answer, if it has not sent one: as with handlers of Fastify's own. */
-function answerWith(returned: unknown, reply: FastifyReply): unknown {
-  if (returned === reply) return undefined
-  return when(returned, (payload) => {
-    if (payload !== undefined && payload !== reply && !reply.sent) reply.send(payload)
-  })
+/** The returned value is the response if the handler has not sent one, as for Fastify's own handlers. */
+async function respondWith(returned: unknown, reply: FastifyReply): Promise<void> {
+  // A reply is a thenable, which resolves only when the response is sent.
+  const payload = returned === reply ? undefined : await returned
+  if (payload !== undefined && payload !== reply && !reply.sent) reply.send(payload)
 }
 
 const ADDITION: Addition<FastifyRequest> = {
@@ -145,7 +178,8 @@ const ADDITION: Addition<FastifyRequest> = {
   isMadeLate: true,
   reader: nodeReader({
     message: (request) => request.raw,
-    url: (request) => request.raw.url ?? '/',
+    url: fastifyTarget,
     route: (request) => request.routeOptions.url,
+    proxies: fastifyProxies,
   }),
 }

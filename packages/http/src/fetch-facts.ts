@@ -1,17 +1,21 @@
-import type { WhoIs } from './rate-limit.js'
+import type { FindIp } from './client-ip.js'
 import type { RequestFacts } from './request.js'
 import { targetOf } from './target.js'
 
-/** Where to find what is not in a `Request`. */
+/** Where to find facts that a `Request` does not hold. */
 interface FetchSource {
-  /** What came with it. */
+  /** The arguments beside the request. */
   readonly rest: readonly unknown[]
-  /** Where it came from, if the user says. Default: as `rest` says. */
+  /** The option `peer`. Default: the address is read from `rest`. */
   readonly peer: (() => string | null | undefined) | undefined
   readonly route?: () => string | undefined
 }
 
-export function fetchFacts(request: Request, whoIs: WhoIs, { rest, peer, route }: FetchSource): RequestFacts {
+export function fetchFacts(
+  request: Request,
+  findIp: FindIp,
+  { rest, peer, route }: FetchSource,
+): RequestFacts {
   const known = peer === undefined ? peerOf(request, rest) : undefined
   return {
     method: request.method,
@@ -22,7 +26,7 @@ export function fetchFacts(request: Request, whoIs: WhoIs, { rest, peer, route }
       return targetOf(request.url).query
     },
     get ip() {
-      return whoIs(peer === undefined ? known : (peer() ?? undefined), this)
+      return findIp(peer === undefined ? known : (peer() ?? undefined), this)
     },
     get isGone() {
       return isGone(request, rest)
@@ -35,8 +39,8 @@ export function fetchFacts(request: Request, whoIs: WhoIs, { rest, peer, route }
 }
 
 /**
- * The address of the connection, from what runtimes hand over beside a request: Deno an object with
- * `remoteAddr`, Bun its server, Hono on Node the message. Undefined on those that tell nobody.
+ * The address of the connection, from the arguments beside the request: Deno passes an object with `remoteAddr`, Bun its
+ * server, Hono on Node the message. Undefined on other runtimes.
  */
 function peerOf(request: Request, rest: readonly unknown[]): string | undefined {
   for (const beside of rest as readonly (Beside | null | undefined)[]) {
@@ -50,7 +54,7 @@ function peerOf(request: Request, rest: readonly unknown[]): string | undefined 
   return undefined
 }
 
-/** Whether the client has hung up, as far as anybody knows. */
+/** Whether the client is known to have disconnected. */
 function isGone(request: Request, rest: readonly unknown[]): boolean {
   const hasHungUp = (beside: Beside | null | undefined) => beside?.incoming?.socket?.destroyed === true
   return request.signal.aborted || (rest as readonly (Beside | null | undefined)[]).some(hasHungUp)

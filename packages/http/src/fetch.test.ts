@@ -96,6 +96,29 @@ it('a network error that is answered stays one', async () => {
   expect((await handle(new Request('http://localhost/'))).type).toBe('error')
 })
 
+it('a request without an address is an error that says what to write, and does not run the handler', async () => {
+  let handled = 0
+  const run = () => {
+    handled++
+    return new Response('hello')
+  }
+  const request = () => new Request('http://localhost/', { headers: { 'x-forwarded-for': '203.0.113.9' } })
+  for (const options of [
+    { limit: 1, window: '1m' },
+    { policy, peer: () => null },
+    { policy, peer: () => 'junk' },
+  ]) {
+    await expect(rateLimit(options)(run)(request())).rejects.toMatchObject({
+      code: 'ADDRESS_UNKNOWN',
+      field: 'peer',
+      message: expect.stringMatching(/Write peer: \(request\) => .*proxies: \{ hops: 1 \}/),
+    })
+  }
+  expect(handled).toBe(0)
+  const counted = rateLimit({ policy, proxies: { hops: 1 } })(run)
+  expect([(await counted(request())).status, (await counted(request())).status]).toStrictEqual([200, 429])
+})
+
 it('an address that is promised is told of', async () => {
   const peer = (async () => '192.0.2.1') as unknown as () => string
   const handle = rateLimit({ policy, peer })(() => new Response('hello'))

@@ -6,17 +6,17 @@ import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
 
 export type { RateLimitEvent }
 
-/** What Bun, Deno, Workers and Next.js call to answer a request. */
+/** A request handler of Bun, Deno, Workers or Next.js. */
 export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => MaybePromise<Response>
 
 export interface FetchRateLimitOptions extends RateLimitOptions<Request> {
-  /** The address of the connection, for a runtime that does not say it. Default: as Bun, Deno and Hono say it. */
+  /** The client's address, for runtimes that do not pass it. Default: as Bun, Deno and Hono on Node pass it. */
   peer?: (request: Request, ...rest: unknown[]) => string | null | undefined
-  /** Answers a refusal itself; the headers are added to its answer. Default: ours. */
+  /** Responds to a denied request; the headers are added to the response. Default: the default response. */
   handler?: (request: Request, event: RateLimitEvent<Request>) => MaybePromise<Response>
 }
 
-/** `export default { fetch: rateLimit({ limiter })((request) => new Response('hello')) }` */
+/** `export default { fetch: rateLimit({ limit: 100, window: '1m' })((request) => new Response('hello')) }` */
 export function rateLimit(
   options: FetchRateLimitOptions,
 ): <Rest extends unknown[]>(
@@ -27,8 +27,8 @@ export function rateLimit(
     name: 'rateLimit()',
     options: ['peer', 'handler'],
     reader: {
-      facts: (request, whoIs, rest) =>
-        fetchFacts(request, whoIs, { rest, peer: peer && (() => peer(request, ...rest)) }),
+      facts: (request, findIp, rest) =>
+        fetchFacts(request, findIp, { rest, peer: peer && (() => peer(request, ...rest)) }),
       identity: (request) => request,
     },
   })
@@ -47,7 +47,7 @@ export function rateLimit(
       try {
         answer = await handler(request, ...rest)
       } catch (error) {
-        // What a runtime makes of it is a 500.
+        // The runtime responds with 500.
         atEnd?.(500)?.()
         throw error
       }

@@ -126,3 +126,17 @@ it('the name of a route is that of its handler, also if another answers for all 
     'route:GET /users/:id',
   ])
 })
+
+it('a request without an address is an error, and does not reach the handler', async () => {
+  const app = new Hono()
+  const errors: unknown[] = []
+  app.onError((error, context) => {
+    errors.push((error as { code?: string }).code)
+    return context.text('failed', 500)
+  })
+  app.use(rateLimit({ limit: 1, window: '1m' }))
+  app.get('/', (context) => context.text('hello'))
+  const response = await app.request('/')
+  expect([response.status, await response.text()]).toStrictEqual([500, 'failed'])
+  expect(errors).toStrictEqual(['ADDRESS_UNKNOWN'])
+})

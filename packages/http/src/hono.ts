@@ -9,21 +9,21 @@ import type { RateLimitEvent, RateLimitOptions } from './rate-limit-options.js'
 export type { RateLimitEvent }
 
 export interface HonoRateLimitOptions extends RateLimitOptions<Context> {
-  /** The address of the connection, for a runtime that does not say it. Default: as Node, Bun and Deno say it. */
+  /** The client's address, for runtimes that do not pass it. Default: as Node, Bun and Deno pass it. */
   peer?: (context: Context) => string | null | undefined
-  /** Answers a refusal itself; the headers are added to its answer. Default: ours. */
+  /** Responds to a denied request; the headers are added to the response. Default: the default response. */
   handler?: (context: Context, event: RateLimitEvent<Context>) => MaybePromise<Response>
 }
 
-/** `app.use(rateLimit({ limiter }))` */
+/** `app.use(rateLimit({ limit: 100, window: '1m' }))` */
 export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
   const { peer, handler } = options ?? {}
   const { decide } = defineRateLimit(options, {
     name: 'rateLimit()',
     options: ['peer', 'handler'],
     reader: {
-      facts: (context, whoIs) =>
-        fetchFacts(context.req.raw, whoIs, {
+      facts: (context, findIp) =>
+        fetchFacts(context.req.raw, findIp, {
           rest: [context.env],
           peer: peer && (() => peer(context)),
           route: () => handlersPath(context),
@@ -51,8 +51,8 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
 }
 
 /**
- * The path of the handler: of all that match the last that is neither for any method, as middleware is, nor for any path,
- * as what answers for the rest is. If there is none, the last.
+ * The path of the handler: the last match that is neither for all methods, like middleware, nor for all paths, like a
+ * catch-all. If there is none, the last match.
  */
 function handlersPath(context: Context): string | undefined {
   const isHandler = ({ method, path }: RouterRoute) => method !== 'ALL' && path !== '*' && path !== '/*'

@@ -7,6 +7,7 @@ export {
   refusal,
   unavailable,
 } from './answers.js'
+export type { FindIp, FrameworkProxies } from './client-ip.js'
 export type { CostOption } from './cost.js'
 export type { AnyLimiter } from './count-by-limiter.js'
 export type { PolicyOption, RateLimitRule } from './count-by-rules.js'
@@ -28,6 +29,8 @@ export {
 export { isHashedKey } from './key.js'
 export { type CanonicalTarget, canonicalPath } from './path.js'
 export { laxPath } from './path-pattern.js'
+export type { PolicyFields } from './policy-fields.js'
+export type { PolicyUse } from './policy-use.js'
 export { clientAddress, clientIp, defineProxies, type Proxies, type ProxiesOptions } from './proxies.js'
 export {
   type Addition,
@@ -36,7 +39,6 @@ export {
   type Reader,
   type Refusal,
   type Ruling,
-  type WhoIs,
 } from './rate-limit.js'
 export { LONGEST_HOLD_MS, type RateLimitEvent, type RateLimitOptions } from './rate-limit-options.js'
 export type { RequestFacts } from './request.js'

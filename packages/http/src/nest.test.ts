@@ -8,10 +8,11 @@ import { fixedWindow } from '@tidegate/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import type { Application } from '../test/framework.js'
+import { rawStatus } from '../test/raw-status.js'
 import { RateLimit as LimitMethod } from './decorator.js'
 import { RateLimit, RateLimitGuard, RateLimitModule, SkipRateLimit } from './nest.js'
 
-/** Decorators are functions: as written by a compiler, and what tests here are compiled by knows none. */
+/** Applies decorators as functions, because vitest does not compile them. */
 function controllerOf(application: Application, everything: string) {
   class Pages {
     // biome-ignore lint/suspicious/noExplicitAny: of Express or of Fastify
@@ -74,7 +75,7 @@ describe('the guard of NestJS', () => {
   const many = fixedWindow({ limit: 100, window: '365d', name: 'many' })
 
   type Decorator = (target: object, property: string, descriptor: PropertyDescriptor) => unknown
-  /** A controller with one method for each path, and what is written above it. */
+  /** A controller with one method for each path, and its decorators. */
   function controller(path: string, methods: Record<string, Decorator[]>, ...above: ClassDecorator[]) {
     class Pages {}
     for (const [name, decorators] of Object.entries(methods)) {
@@ -105,7 +106,7 @@ describe('the guard of NestJS', () => {
     }
   }
 
-  it('gives classes and methods what they have of their own', async () => {
+  it('uses the options of classes and methods', async () => {
     const ask = await start(
       [RateLimitModule.forRoot({ policy: many })],
       [
@@ -133,11 +134,11 @@ describe('the guard of NestJS', () => {
     expect(await ask('/strict/plain', '/strict/again')).toStrictEqual([200, 429])
     expect(await ask('/free/plain', '/free/plain')).toStrictEqual([200, 200])
     expect(await ask('/free/limited', '/free/limited')).toStrictEqual([200, 429])
-    // Of the same 100, of which two are gone.
+    // Both take from the same 100, and two are used.
     expect(await ask('/dear/plain', '/dear/half')).toStrictEqual([200, 429])
   })
 
-  it('can have its options made by a function, of what is injected', async () => {
+  it('takes options from a factory with injected providers', async () => {
     const POLICY = Symbol('policy')
     class Policies {}
     Module({ providers: [{ provide: POLICY, useValue: one }], exports: [POLICY] })(Policies)
@@ -149,7 +150,7 @@ describe('the guard of NestJS', () => {
     expect(await ask('/pages/plain', '/pages/plain')).toStrictEqual([200, 429])
   })
 
-  it('can be used where it is wanted only, and counts in one place', async () => {
+  it('can be used on single controllers, which share one store', async () => {
     const ask = await start(
       [RateLimitModule.forRoot({ global: false, policy: one })],
       [controller('free', { plain: [] }), controller('limited', { a: [], b: [] }, UseGuards(RateLimitGuard))],
@@ -158,35 +159,57 @@ describe('the guard of NestJS', () => {
     expect(await ask('/limited/a', '/limited/b')).toStrictEqual([200, 429])
   })
 
-  it('lets messages pass that did not come over HTTP', () => {
+  it('rejects messages of other transports, unless they are skipped', async () => {
     const guard = new RateLimitGuard({ policy: one })
-    for (let i = 0; i < 2; i++) expect(guard.canActivate({ getType: () => 'rpc' } as never)).toBe(true)
+    const contextOf = (type: object) =>
+      ({ getType: () => 'rpc', getClass: () => type, getHandler: () => type }) as never
+    class Jobs {}
+    class Skipped {}
+    SkipRateLimit()(Skipped)
+    await expect(guard.canActivate(contextOf(Jobs))).rejects.toThrow(/"rpc".*@SkipRateLimit\(\) above .*Jobs/)
+    expect(await guard.canActivate(contextOf(Skipped))).toBe(true)
   })
 
-  it('refuses wrong options when the module is made', async () => {
-    expect(() => RateLimitModule.forRoot({})).toThrow(/Write one of limiter/)
+  it('matches the path that the router of Fastify runs, with useSemicolonDelimiter', async () => {
+    const pages = controller('', { login: [] })
+    class App {}
+    const rules = [{ match: { path: '/login' }, policy: one, key: '{path}' }]
+    Module({ imports: [RateLimitModule.forRoot({ rules })], controllers: [pages] })(App)
+    const adapter = new FastifyAdapter({ routerOptions: { useSemicolonDelimiter: true } as object })
+    const app = await NestFactory.create(App, adapter as never, { logger: false })
+    closing.push(() => app.close())
+    await app.listen(0, '127.0.0.1')
+    const { port } = app.getHttpServer().address()
+    const statuses = []
+    for (const path of ['/login', '/login;x/../y', '/login;x']) statuses.push(await rawStatus(port, path))
+    expect(statuses).toStrictEqual([200, 429, 429])
+  })
+
+  it('rejects wrong options when the module is created', async () => {
+    expect(() => RateLimitModule.forRoot({})).toThrow(/Write limit and window/)
     expect(() => RateLimitModule.forRoot({ policy: one, cost: 2 })).toThrow(/can never be allowed/)
-    expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5 } as never)).toThrow(
-      /no option "windowMs"/,
+    expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5000 } as never)).toThrow(
+      /windowMs: 5000 is written window: '5s'/,
     )
     const late = RateLimitModule.forRootAsync({ useFactory: () => ({ policy: one, cost: 2 }) })
     await expect(start([late], [])).rejects.toThrow(/can never be allowed/)
   })
 
   it.each([
-    [{ limit: 5 } as never, /@RateLimit\(\) has no option "limit"/],
+    [{ limit: 5 }, /window must be/],
+    [{ ttl: 5 } as never, /@RateLimit\(\) has no option "ttl"/],
     [{ key: '{user}' }, /"user" is no source/],
     [{ cost: 0 }, /whole number from 1 up/],
-    [{ proxies: { trusted: ['loopback'] } }, /no address and no range/],
+    [{ proxies: { trusted: ['loopback'] } }, /not an address or a range/],
     [{ policy: one, cost: 2 }, /can never be allowed/],
-    [{ policy: one, queue: true }, /use leakyBucket\(\)/],
-    [{ policy: one, rules: [{ policy: one }] }, /Write one of limiter/],
+    [{ policy: one, queue: true }, /Use leakyBucket\(\)/],
+    [{ policy: one, rules: [{ policy: one }] }, /got policy and rules/],
     [{ rules: [] }, /rules must be a list/],
-  ])('refuses wrong options when the decorator is written: %j', (options, problem) => {
+  ])('rejects wrong options when the decorator is applied: %j', (options, problem) => {
     expect(() => RateLimit(options)).toThrow(problem)
   })
 
-  it('answers with the status of what a limited method throws', async () => {
+  it('responds with the status of the error of a limited method', async () => {
     const limited = controller('pages', { plain: [LimitMethod({ limit: 1, window: '365d' }) as Decorator] })
     const ask = await start([], [limited])
     expect(await ask('/pages/plain', '/pages/plain')).toStrictEqual([200, 429])

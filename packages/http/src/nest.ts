@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type CanActivate,
   type CustomDecorator,
@@ -15,12 +14,20 @@ import {
 import { APP_GUARD, Reflector } from '@nestjs/core'
 import type { MaybePromise } from '@tidegate/core'
 import { parseCost } from './cost.js'
-import { COUNTED_BY, defineCounting } from './counting.js'
-import { joinField, outdatedBy } from './headers.js'
-import { nodeReader } from './node-facts.js'
+import { defineCounting, namesCounting } from './counting.js'
+import { joinField, longestWait, outdatedBy } from './headers.js'
+import {
+  callOf,
+  graphqlReader,
+  httpReader,
+  type NestCall,
+  type PlatformResponse,
+  wsReader,
+} from './nest-context.js'
 import { hold, whenSent } from './node-response.js'
+import type { PolicyUse } from './policy-use.js'
 import { defineProxies } from './proxies.js'
-import { type Addition, defineRateLimit, type Refusal, type Ruling } from './rate-limit.js'
+import { defineRateLimit, type Reader, type Refusal } from './rate-limit.js'
 import {
   assertFits,
   assertRateLimitOptions,
@@ -30,31 +37,30 @@ import {
   withStore,
 } from './rate-limit-options.js'
 import { resolverOf } from './resolvers.js'
-import { when } from './when.js'
 
 export type { RateLimitEvent }
 
-/** A request of Express or Fastify, whichever Nest runs on. */
-// biome-ignore lint/suspicious/noExplicitAny: Nest itself does not know which, and gives it this type
+/** A request of Express or Fastify, or the client of a WebSocket. */
+// biome-ignore lint/suspicious/noExplicitAny: the type depends on the platform, and Nest uses this type too
 export type NestRequest = any
 
-/** What `@RateLimit()` takes: what a class or method has of its own, before what the module has. */
+/** The options of `@RateLimit()`: those of a class or method come before those of the module. */
 export interface NestRateLimitOptions extends RateLimitOptions<NestRequest> {
-  /** Answers a refusal itself: it throws, or sends. The headers are set. Default: ours. */
+  /** Responds to a denied request: it throws, or sends. The headers are set. Default: the default response. */
   handler?: (context: ExecutionContext, event: RateLimitEvent<NestRequest>) => unknown
 }
 
 export interface RateLimitModuleOptions extends NestRateLimitOptions {
-  /** Whether every route is limited, or only those with `@UseGuards(RateLimitGuard)`. Default: true. */
+  /** Whether to limit every route, or only those with `@UseGuards(RateLimitGuard)`. Default: true. */
   global?: boolean
 }
 
 export interface RateLimitModuleAsyncOptions {
   imports?: NonNullable<ModuleMetadata['imports']>
-  /** What the function is given. Default: nothing. */
+  /** The providers that the function is called with. Default: none. */
   // biome-ignore lint/suspicious/noExplicitAny: tokens of any kind, as in Nest's own types
   inject?: any[]
-  // biome-ignore lint/suspicious/noExplicitAny: what is injected is for the user to know
+  // biome-ignore lint/suspicious/noExplicitAny: the user knows the types of the providers
   useFactory: (...injected: any[]) => MaybePromise<NestRateLimitOptions>
   /** As in `forRoot`. Default: true. */
   global?: boolean
@@ -67,12 +73,12 @@ export function RateLimit(options: NestRateLimitOptions): CustomDecorator<symbol
   return SetMetadata(OPTIONS, options)
 }
 
-/** Wrong options should show now, and not when the first request comes: as far as it does not need the module's. */
+/** Rejects wrong options when the decorator is applied, as far as they do not depend on the module's options. */
 function assertByThemselves(options: NestRateLimitOptions): void {
   const { key, cost, proxies } = options
   defineProxies(proxies)
-  if (COUNTED_BY.some((name) => options[name] !== undefined)) {
-    const { policies, refund } = defineCounting(options, () => {})
+  if (namesCounting(options)) {
+    const { policies, refund } = defineCounting(options, { place: 'decorator' }, () => {})
     assertFits(options, policies, refund !== undefined)
     return
   }
@@ -80,13 +86,13 @@ function assertByThemselves(options: NestRateLimitOptions): void {
   if (cost !== undefined) parseCost(cost, undefined)
 }
 
-/** No limit for a class or a method. Of both, the method's word counts. */
+/** No limit for a class or a method. The decorator of a method wins over the decorator of its class. */
 export function SkipRateLimit(): CustomDecorator<symbol> {
   return SetMetadata(OPTIONS, false)
 }
 
-/** `imports: [RateLimitModule.forRoot({ limiter })]` */
-// biome-ignore lint/complexity/noStaticOnlyClass: Nest knows modules by their classes
+/** `imports: [RateLimitModule.forRoot({ limit: 100, window: '1m' })]` */
+// biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class
 export class RateLimitModule {
   static forRoot({ global = true, ...options }: RateLimitModuleOptions): DynamicModule {
     return moduleOf(global, { provide: SHARED, useValue: shared(options, global) })
@@ -100,21 +106,21 @@ export class RateLimitModule {
 }
 Module({})(RateLimitModule)
 
-type Check = (context: ExecutionContext) => MaybePromise<boolean>
+type Check = (context: ExecutionContext) => Promise<boolean>
+type Target = Parameters<Reflector['get']>[1]
 
-/** Counts what comes over HTTP; other kinds of message pass. Nest does not ask it about what is not found. */
+/** Counts HTTP requests, GraphQL operations and WebSocket messages. Nest calls no guard for unknown routes. */
 export class RateLimitGuard implements CanActivate {
   readonly #shared: NestRateLimitOptions
   readonly #reflector = new Reflector()
-  /** By class and method: a method can be inherited by several classes. */
+  /** By class and method, because several classes can inherit one method. */
   readonly #checks = new WeakMap<object, WeakMap<object, Check | undefined>>()
 
   constructor(shared: NestRateLimitOptions) {
     this.#shared = shared
   }
 
-  canActivate(context: ExecutionContext): MaybePromise<boolean> {
-    if (context.getType() !== 'http') return true
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const [type, method] = [context.getClass(), context.getHandler()]
     let checks = this.#checks.get(type)
     if (checks === undefined) {
@@ -125,12 +131,23 @@ export class RateLimitGuard implements CanActivate {
     return checks.get(method)?.(context) ?? true
   }
 
-  #checkFor(type: Parameters<Reflector['get']>[1], method: typeof type): Check | undefined {
-    const own = (of: typeof type): NestRateLimitOptions | false | undefined =>
-      this.#reflector.get(OPTIONS, of)
+  #checkFor(type: Target, method: Target): Check | undefined {
+    const own = (target: Target): NestRateLimitOptions | false | undefined =>
+      this.#reflector.get(OPTIONS, target)
     const [ofClass, ofMethod] = [own(type), own(method)]
     if (ofMethod === false || (ofClass === false && ofMethod === undefined)) return undefined
-    return checkOf(mergeOptions(mergeOptions(this.#shared, ofClass || {}), ofMethod ?? {}))
+    const options = mergeOptions(mergeOptions(this.#shared, ofClass || {}), ofMethod ?? {})
+    return checkOf(options, this.#useOf(type, method, ofClass || {}, ofMethod ?? {}))
+  }
+
+  /** An unnamed policy is named after the class or the method with the decorator. */
+  #useOf(type: Target, method: Target, ofClass: object, ofMethod: object): PolicyUse {
+    const placeOf = (target: Target) => {
+      const [path, version] = ['path', '__version__'].map((key) => this.#reflector.get(key, target) ?? '')
+      return `${target.name} ${path} ${version}`
+    }
+    if (namesCounting(ofMethod)) return { place: `${placeOf(type)} ${placeOf(method)}` }
+    return namesCounting(ofClass) ? { place: placeOf(type) } : { user: this.#shared }
   }
 }
 Injectable()(RateLimitGuard)
@@ -149,73 +166,97 @@ function moduleOf(isGlobal: boolean, options: Provider): DynamicModule {
   }
 }
 
-/** Options for all; what is wrong with them should show now, and not when the first request comes. */
+/** The options of the module. Rejects wrong options now, and not at the first request. */
 function shared(options: NestRateLimitOptions, isGlobal: boolean): NestRateLimitOptions {
   assertRateLimitOptions('RateLimitModule', options, ['handler'])
   const whole = withStore(options)
-  if (isGlobal) checkOf(whole)
+  if (isGlobal) checkOf(whole, { user: whole })
   return whole
 }
 
-function checkOf(options: NestRateLimitOptions): Check {
-  const { decide } = defineRateLimit(options, ADDITION)
+function checkOf(options: NestRateLimitOptions, use: PolicyUse): Check {
+  const { decide } = defineRateLimit(options, {
+    name: 'RateLimitModule',
+    options: ['handler'],
+    isMadeLate: true,
+    reader: readerFor(options),
+    use,
+  })
   const { handler } = options
 
-  function carryOut(
-    { isGone, refusal, headers, holdMs, atEnd }: Ruling<NestRequest>,
-    context: ExecutionContext,
-    response: PlatformResponse,
-  ): MaybePromise<boolean> {
-    const raw = response.raw ?? response
-    if (isGone || (raw.headersSent && refusal !== undefined)) return stop()
-    if (!raw.headersSent) {
-      for (const name of outdatedBy(headers)) response.removeHeader(name)
-      for (const name in headers) response.header(name, joinField(response.getHeader(name), headers[name]!))
-    }
+  return async (context) => {
+    const call = callOf(context)
+    const { isGone, refusal, headers, holdMs, atEnd } = await decide(call.request, [call])
+    const { response } = call
+    const raw = response?.raw ?? response
+    if (isGone || (call.kind === 'http' && raw?.headersSent && refusal !== undefined)) return stop()
+    if (response !== undefined && !raw?.headersSent) setHeaders(call, response, headers)
     if (refusal !== undefined) {
-      const refused = handler === undefined ? refuse(refusal, response) : handler(context, refusal.event)
-      return when(refused, stop)
+      if (handler !== undefined) await handler(context, refusal.event)
+      // A handler of HTTP has sent the response. Elsewhere only an exception stops the call.
+      if (call.kind === 'http' && handler !== undefined) return stop()
+      return call.kind === 'http' ? refuse(refusal, response!) : throwRefusal(refusal, call)
     }
-    if (atEnd !== undefined) whenSent(raw, atEnd)
-    if (holdMs === 0) return true
-    return new Promise((resolve) => hold(holdMs, raw, () => resolve(true)))
-  }
-
-  return (context) => {
-    const http = context.switchToHttp()
-    return when(decide(http.getRequest()), (ruling) => carryOut(ruling, context, http.getResponse()))
+    if (atEnd !== undefined && call.kind === 'http') whenSent(raw!, atEnd)
+    if (holdMs > 0 && raw !== undefined) await new Promise<void>((resolve) => hold(holdMs, raw, resolve))
+    else if (holdMs > 0) await new Promise((resolve) => setTimeout(resolve, holdMs))
+    return true
   }
 }
 
-/** As Nest does it, so that its filters see it; but they would make JSON of a text. */
-function refuse({ status, answer }: Refusal<NestRequest>, response: PlatformResponse): void {
+function readerFor({ proxies }: NestRateLimitOptions): Reader<NestRequest> {
+  const hasProxies = (proxies?.hops ?? 0) > 0 || (proxies?.trusted?.length ?? 0) > 0
+  const readerOf = ([call]: readonly unknown[]): Reader<NestRequest> => {
+    const { kind, route } = call as NestCall
+    if (kind === 'http') return httpReader
+    return kind === 'graphql' ? graphqlReader(route) : wsReader(route, hasProxies)
+  }
+  return {
+    facts: (request, findIp, rest) => readerOf(rest).facts(request, findIp, rest),
+    identity: (request, rest) => readerOf(rest).identity(request, rest),
+  }
+}
+
+/** One GraphQL request can be counted many times, so its headers replace each other. */
+function setHeaders(
+  { kind }: NestCall,
+  response: PlatformResponse,
+  headers: Readonly<Record<string, string>>,
+): void {
+  for (const name of outdatedBy(headers)) response.removeHeader(name)
+  for (const name in headers) {
+    const before = kind === 'http' ? response.getHeader(name) : undefined
+    response.header(name, joinField(before, headers[name]!))
+  }
+}
+
+/** Throws, so that exception filters see the denial; but they would turn a text into JSON. */
+function refuse({ status, answer }: Refusal<NestRequest>, response: PlatformResponse): Promise<never> {
   const { contentType, body } = answer()
   response.header('Content-Type', contentType)
   if (typeof body !== 'string') throw new HttpException(body, status)
   response.status(status).send(body)
+  return stop()
 }
 
-/** The answer is sent: nothing is to come after it, neither the method nor a filter. */
+/** GraphQL puts the exception among the errors of the response; a gateway sends it to the client. */
+async function throwRefusal(
+  { event, status, answer }: Refusal<NestRequest>,
+  { kind }: NestCall,
+): Promise<never> {
+  const { body } = answer()
+  if (kind === 'graphql') {
+    // Servers copy `extensions` into the error of the response.
+    const extensions = { code: 'RATE_LIMIT_EXCEEDED', retryAfter: longestWait(event.limits) }
+    throw Object.assign(new HttpException(body, status), { extensions })
+  }
+  // Loaded only where a gateway is used, because the package is an optional peer.
+  const name = '@nestjs/websockets'
+  const { WsException } = (await import(name)) as { WsException: new (error: string | object) => Error }
+  throw new WsException(typeof body === 'string' ? body : { status: 'error', ...body })
+}
+
+/** The response is sent, so neither the method nor a filter may run. */
 function stop(): Promise<never> {
   return new Promise(() => {})
-}
-
-/** What the responses of Express and Fastify have in common. */
-interface PlatformResponse extends ServerResponse {
-  /** Fastify's has the one of Node inside. */
-  raw?: ServerResponse
-  header(name: string, value: string): unknown
-  status(status: number): { send(body: string): unknown }
-}
-
-const ADDITION: Addition<NestRequest> = {
-  name: 'RateLimitModule',
-  options: ['handler'],
-  isMadeLate: true,
-  reader: nodeReader({
-    message: (request): IncomingMessage => request.raw ?? request,
-    url: (request) => request.originalUrl ?? request.url,
-    routed: (request) => (request.path === undefined ? undefined : `${request.baseUrl}${request.path}`),
-    route: (request) => request.route?.path ?? request.routeOptions?.url,
-  }),
 }

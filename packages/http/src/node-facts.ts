@@ -1,38 +1,41 @@
 import type { IncomingMessage } from 'node:http'
-import type { Reader, WhoIs } from './rate-limit.js'
+import type { FindIp, FrameworkProxies } from './client-ip.js'
+import type { Reader } from './rate-limit.js'
 import type { RequestFacts } from './request.js'
 import { otherReadings, targetOf } from './target.js'
 
-/** Where a framework on Node keeps what we ask for. */
+/** Where a framework on Node keeps the parts of a request. */
 export interface NodeSource<Request> {
   message(request: Request): IncomingMessage
-  /** The target of the request, before any framework has cut something off. */
+  /** The target that the router matches, before a mounted router removes its prefix. */
   url(request: Request): string
-  /** The path that its router reads in a target that is a whole URL. Default: it reads none. */
+  /** The path that the router finds in a target that is a whole URL. Default: none. */
   routed?(request: Request): string | undefined
   route(request: Request): string | undefined
+  /** The framework's own proxy setting. Default: none. */
+  proxies?(request: Request): FrameworkProxies | undefined
 }
 
 export function nodeReader<Request>(source: NodeSource<Request>): Reader<Request> {
   return {
-    facts: (request, whoIs) => new NodeFacts(source, request, whoIs),
+    facts: (request, findIp) => new NodeFacts(source, request, findIp),
     identity: source.message,
   }
 }
 
-/** A class, because nearly every fact is read when it is asked for, and most requests are asked for one. */
+/** A class with getters, because most requests need only one fact. */
 class NodeFacts<Request> implements RequestFacts {
   private readonly source: NodeSource<Request>
   private readonly request: Request
-  private readonly whoIs: WhoIs
+  private readonly findIp: FindIp
   private readonly message: IncomingMessage
   private readonly peer: string | undefined
   private knownIp: string | undefined
 
-  constructor(source: NodeSource<Request>, request: Request, whoIs: WhoIs) {
+  constructor(source: NodeSource<Request>, request: Request, findIp: FindIp) {
     this.source = source
     this.request = request
-    this.whoIs = whoIs
+    this.findIp = findIp
     this.message = source.message(request)
     this.peer = this.message.socket.remoteAddress
     this.knownIp = undefined
@@ -59,7 +62,7 @@ class NodeFacts<Request> implements RequestFacts {
   }
 
   get ip(): string | undefined {
-    this.knownIp ??= this.whoIs(this.peer, this)
+    this.knownIp ??= this.findIp(this.peer, this, this.source.proxies?.(this.request))
     return this.knownIp
   }
 
@@ -69,10 +72,10 @@ class NodeFacts<Request> implements RequestFacts {
 
   header(name: string): string | undefined {
     const { headers } = this.message
-    // HTTP/2 has another name for the host, which comes before this one (RFC 9113, 8.3.1).
+    // In HTTP/2, :authority replaces the host header (RFC 9113, 8.3.1).
     const value = name === 'host' ? (headers[':authority'] ?? headers.host) : headers[name]
     if (typeof value === 'string') return value
-    // Of `constructor` and `__proto__` every object has one, which no client has sent.
+    // `constructor` and `__proto__` are properties of every object, not headers.
     return Array.isArray(value) ? value.join(', ') : undefined
   }
 }

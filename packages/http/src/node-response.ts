@@ -3,56 +3,45 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { joinField, outdatedBy } from './headers.js'
 import type { RateLimit, Refusal, Ruling } from './rate-limit.js'
 import { asError } from './thrown.js'
-import { isPromise } from './when.js'
 
-/** How a framework on Node with callbacks goes on. */
+/** How a framework with callbacks continues. */
 export interface NodeWay<Request> {
   response: ServerResponse
-  /** Goes on with the request, or with what went wrong. */
+  /** Continues with the request, or with an error. */
   next: (error?: unknown) => void
-  /** Refuses the request. Default: our answer is sent. */
+  /** Responds to a denied request. Default: the default response is sent. */
   refuse?: ((refusal: Refusal<Request>) => unknown) | undefined
 }
 
-/** Decides, and carries out what was decided. */
-export function limit<Request>(
+/** Decides about a request and carries out the decision. */
+export async function limit<Request>(
   { decide }: RateLimit<Request>,
   request: Request,
-  way: NodeWay<Request>,
-): void {
-  let ruling: ReturnType<typeof decide>
+  { response, next, refuse }: NodeWay<Request>,
+): Promise<void> {
+  let ruling: Ruling<Request>
   try {
-    ruling = decide(request)
-  } catch (error) {
-    way.next(error)
-    return
-  }
-  if (isPromise(ruling)) ruling.then((ruling) => carryOut(ruling, way), way.next)
-  else carryOut(ruling, way)
-}
-
-function carryOut<Request>(ruling: Ruling<Request>, { response, next, refuse }: NodeWay<Request>): void {
-  const { isGone, refusal, headers, holdMs, atEnd } = ruling
-  if (isGone) return
-  try {
-    // Whoever has answered meanwhile, such as a time-out in front, has answered.
-    if (response.headersSent && refusal !== undefined) return
+    ruling = await decide(request)
+    const { isGone, refusal, headers } = ruling
+    // Something else may have responded meanwhile, such as a timeout in front.
+    if (isGone || (response.headersSent && refusal !== undefined)) return
     if (!response.headersSent) setHeaders(response, headers)
     if (refusal !== undefined) {
-      const refused = refuse === undefined ? send(refusal, response) : refuse(refusal)
-      if (isPromise(refused)) refused.catch((error) => next(asError(error)))
+      if (refuse === undefined) send(refusal, response)
+      else await refuse(refusal)
       return
     }
   } catch (error) {
     next(asError(error))
     return
   }
+  const { holdMs, atEnd } = ruling
   if (atEnd !== undefined) whenSent(response, atEnd)
   if (holdMs > 0) hold(holdMs, response, next)
   else next()
 }
 
-/** Does what is to be done at the end, if the whole answer goes out. */
+/** Runs `atEnd` once the whole response is sent. */
 export function whenSent(response: ServerResponse, atEnd: NonNullable<Ruling<never>['atEnd']>): void {
   response.once('finish', () => {
     const stream = streamOf(response)
@@ -61,13 +50,13 @@ export function whenSent(response: ServerResponse, atEnd: NonNullable<Ruling<nev
   })
 }
 
-/** Sets our headers beside those of limiters in front. */
+/** Sets the headers beside those of limiters in front. */
 export function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   for (const name of outdatedBy(headers)) response.removeHeader(name)
   for (const name in headers) response.setHeader(name, joinField(response.getHeader(name), headers[name]!))
 }
 
-/** Goes on after so long. If the client hangs up before, never: nobody is there to be answered. */
+/** Continues after a delay, or calls `gone` if the client disconnects before. */
 export function hold(ms: number, response: ServerResponse, next: () => void, gone = () => {}): void {
   if ((streamOf(response) ?? response).destroyed) {
     gone()
@@ -85,8 +74,8 @@ export function hold(ms: number, response: ServerResponse, next: () => void, gon
 }
 
 /**
- * What knows how far an answer over HTTP/2 has come. The response does not: it finishes also when its client breaks it
- * off, and never says that it is destroyed.
+ * The stream of an HTTP/2 response. The response object itself also finishes when the client cancels it, and never reports
+ * that it is destroyed.
  */
 function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
   return (response as ServerResponse & { stream?: ServerHttp2Stream }).stream

@@ -1,7 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fixedWindow } from '@tidegate/core'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { describeCases } from '../test/cases.js'
 import { listen } from '../test/listen.js'
 import { rateLimit } from './node.js'
@@ -44,4 +47,32 @@ it('an error in a function of the user is answered as the user likes', async () 
   const response = await fetch(`http://127.0.0.1:${port}/`)
   expect([response.status, await response.text()]).toStrictEqual([502, 'of the user'])
   await close()
+})
+
+it('a client on a Unix socket has no address, which is an error unless the proxy names the client', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  const statusOf = async (options: object, headers = {}) => {
+    const errors: unknown[] = []
+    const limit = rateLimit({
+      policy: fixedWindow({ limit: 1, window: '1m', name: 'one' }),
+      ...options,
+      onError(error, _, response) {
+        errors.push((error as { code?: string }).code)
+        response.writeHead(500).end()
+      },
+    })
+    const path = join(tmpdir(), `tidegate-${process.pid}-${Math.random().toString(36).slice(2)}.sock`)
+    const server = createServer(limit((_, response) => response.end('hello'))).listen(path)
+    await once(server, 'listening')
+    const [response] = (await once(request({ socketPath: path, headers }).end(), 'response')) as [
+      IncomingMessage,
+    ]
+    response.resume()
+    server.closeAllConnections()
+    server.close()
+    return [response.statusCode, ...errors]
+  }
+  expect(await statusOf({})).toStrictEqual([500, 'ADDRESS_UNKNOWN'])
+  expect(await statusOf({ proxies: { hops: 1 } })).toStrictEqual([500, 'ADDRESS_UNKNOWN'])
+  expect(await statusOf({ proxies: { hops: 1 } }, { 'x-forwarded-for': '203.0.113.9' })).toStrictEqual([200])
 })

@@ -9,17 +9,17 @@ export type { RateLimitEvent }
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage> {
-  /** Answers a refusal itself; the headers are set. Default: ours. */
+  /** Responds to a denied request; the headers are set. Default: the default response. */
   handler?: (
     request: IncomingMessage,
     response: ServerResponse,
     event: RateLimitEvent<IncomingMessage>,
   ) => unknown
-  /** Answers when a function among the options throws. Default: 500, and the error on the console. */
+  /** Responds when a function among the options throws. Default: 500, and the error on the console. */
   onError?: (error: unknown, request: IncomingMessage, response: ServerResponse) => unknown
 }
 
-/** `createServer(rateLimit({ limiter })((request, response) => response.end('hello')))` */
+/** `createServer(rateLimit({ limit: 100, window: '1m' })((request, response) => response.end('hello')))` */
 export function rateLimit(options: NodeRateLimitOptions): (handler: Handler) => Handler {
   const rateLimiting = defineRateLimit(options, ADDITION)
   const { handler: refuseWith, onError = answer500 } = options
@@ -30,7 +30,7 @@ export function rateLimit(options: NodeRateLimitOptions): (handler: Handler) => 
         error === undefined ? handler(request, response) : onError(error, request, response)
       const refuse =
         refuseWith && (({ event }: Refusal<IncomingMessage>) => refuseWith(request, response, event))
-      limit(rateLimiting, request, { response, next, refuse })
+      void limit(rateLimiting, request, { response, next, refuse })
     }
 }
 

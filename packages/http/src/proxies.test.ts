@@ -265,17 +265,58 @@ describe('whatever is in the headers', () => {
   })
 })
 
+describe('hops', () => {
+  const [one, two] = [defineProxies({ hops: 1 }), defineProxies({ hops: 2 })]
+  const xff = (text: string) => ({ 'x-forwarded-for': text })
+
+  it('the client is the entry that the outermost proxy wrote', () => {
+    expect(ip(one, '10.0.0.1', xff('1.1.1.1, 203.0.113.9'))).toBe('203.0.113.9')
+    expect(ip(two, '10.0.0.1', xff('1.1.1.1, 203.0.113.9, 10.0.0.2'))).toBe('203.0.113.9')
+  })
+
+  it('entries that the client sent do not change its address', () => {
+    const forged = ['', '198.51.100.1, ', '198.51.100.1, 198.51.100.2, ', 'junk, ', ', , ']
+    for (const text of forged) {
+      expect(ip(one, '10.0.0.1', xff(`${text}203.0.113.9`))).toBe('203.0.113.9')
+      expect(ip(two, '10.0.0.1', xff(`${text}203.0.113.9, 10.0.0.2`))).toBe('203.0.113.9')
+    }
+  })
+
+  it('the peer counts if the chain is too short or an entry is not an address', () => {
+    for (const headers of [{}, xff(''), xff('junk'), { 'x-real-ip': '198.51.100.1' }]) {
+      expect(ip(one, '10.0.0.1', headers)).toBe('10.0.0.1')
+    }
+    for (const text of ['203.0.113.9', '203.0.113.9, junk', 'junk, 203.0.113.9']) {
+      expect(ip(two, '10.0.0.1', xff(text))).toBe('10.0.0.1')
+    }
+  })
+
+  it('the header names the client where the peer is unknown', () => {
+    expect(clientIp(one, undefined, () => '203.0.113.9')).toBe('203.0.113.9')
+    expect(clientIp(one, undefined, () => undefined)).toBeUndefined()
+  })
+
+  it('they work with Forwarded too', () => {
+    const forwarded = defineProxies({ hops: 1, header: 'forwarded' })
+    expect(ip(forwarded, '10.0.0.1', { forwarded: 'for=1.1.1.1, for=203.0.113.9' })).toBe('203.0.113.9')
+  })
+})
+
 describe('proxies that cannot be right are refused, and the message names them', () => {
   it.each<[string, unknown, string, string]>([
     ['an entry that is no range', { trusted: ['10.0.0.0/8', '10.0.0.0/33'] }, 'trusted', '"10.0.0.0/33"'],
     ['a name', { trusted: ['localhost'] }, 'trusted', "Write for example '10.0.0.0/8'"],
-    ['a number', { trusted: [10] }, 'trusted', '10, which is no address'],
+    ['a number', { trusted: [10] }, 'trusted', '10, which is not an address'],
     ['one text', { trusted: '10.0.0.0/8' }, 'trusted', "['10.0.0.0/8']"],
     ['another header', { header: 'x-client-ip' }, 'header', "'x-forwarded-for' or 'forwarded'"],
     ['a prefix of 0', { ipv6Prefix: 0 }, 'ipv6Prefix', '1 to 128'],
     ['a prefix of 129', { ipv6Prefix: 129 }, 'ipv6Prefix', 'got 129'],
     ['a prefix as text', { ipv6Prefix: '64' }, 'ipv6Prefix', 'got "64"'],
-    ['a misspelt option', { trustedProxies: [] }, 'trustedProxies', 'trusted, header, ipv6Prefix'],
+    ['a negative number of hops', { hops: -1 }, 'hops', 'for example hops: 1'],
+    ['half a hop', { hops: 0.5 }, 'hops', 'got 0.5'],
+    ['more hops than any chain has', { hops: 33 }, 'hops', 'from 0 to 32'],
+    ['hops and addresses', { hops: 1, trusted: ['10.0.0.0/8'] }, 'hops', 'exclude each other'],
+    ['a misspelt option', { trustedProxies: [] }, 'trustedProxies', 'trusted, hops, header, ipv6Prefix'],
   ])('%s', (_title, options, field, says) => {
     const make = () => defineProxies(options as ProxiesOptions)
     expect(make).toThrow(TidegateError)

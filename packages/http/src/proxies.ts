@@ -11,17 +11,20 @@ import {
 import { forwardedFor, lastElement } from './forwarded.js'
 
 export interface ProxiesOptions {
-  /** The proxies whose word counts: addresses and ranges such as `10.0.0.0/8`. Default: none. */
+  /** The trusted proxies: addresses and ranges such as `10.0.0.0/8`. Default: none. */
   trusted?: readonly string[]
-  /** The header in which they name the client. Default: `'x-forwarded-for'`. */
+  /** How many proxies are in front, for proxies without fixed addresses. Write this or `trusted`. Default: 0. */
+  hops?: number
+  /** The header in which the proxies name the client. Default: `'x-forwarded-for'`. */
   header?: 'x-forwarded-for' | 'forwarded'
   /** How many bits of an IPv6 address make one client, 1 to 128. Default: 64. */
   ipv6Prefix?: number
 }
 
-/** Whom to believe about where a request comes from. */
+/** Which proxies may name the client. */
 export interface Proxies {
   readonly trusted: readonly Cidr[]
+  readonly hops: number
   readonly header: 'x-forwarded-for' | 'forwarded'
   readonly ipv6Prefix: number
 }
@@ -29,10 +32,19 @@ export interface Proxies {
 type Header = (name: string) => string | undefined
 
 export function defineProxies(options: ProxiesOptions = {}): Proxies {
-  assertOptions('defineProxies()', options, ['trusted', 'header', 'ipv6Prefix'])
-  const { trusted = [], header = 'x-forwarded-for', ipv6Prefix = 64 } = options
+  assertOptions('proxies', options, ['trusted', 'hops', 'header', 'ipv6Prefix'])
+  const { trusted = [], hops = 0, header = 'x-forwarded-for', ipv6Prefix = 64 } = options
   if (!Array.isArray(trusted)) {
     throw invalid('trusted', `trusted must be a list such as ['10.0.0.0/8'], got ${show(trusted)}.`)
+  }
+  if (!Number.isInteger(hops) || hops < 0 || hops > MAX_HOPS) {
+    throw invalid(
+      'hops',
+      `hops must be a whole number from 0 to ${MAX_HOPS}, got ${show(hops)}. Write how many proxies are in front, for example hops: 1.`,
+    )
+  }
+  if (hops > 0 && trusted.length > 0) {
+    throw invalid('hops', 'hops and trusted exclude each other. Write trusted if you know the addresses.')
   }
   if (header !== 'x-forwarded-for' && header !== 'forwarded') {
     throw invalid('header', `header must be 'x-forwarded-for' or 'forwarded', got ${show(header)}.`)
@@ -43,48 +55,73 @@ export function defineProxies(options: ProxiesOptions = {}): Proxies {
       `ipv6Prefix must be a whole number from 1 to 128, got ${show(ipv6Prefix)}. Leave it out for 64, or write 128 to count each address by itself.`,
     )
   }
-  return Object.freeze({ trusted: trusted.map(rangeOf), header, ipv6Prefix })
+  return Object.freeze({ trusted: trusted.map(rangeOf), hops, header, ipv6Prefix })
 }
 
 /**
- * Where a request really comes from. The headers are read from the right, where the nearest proxy wrote, and
- * only as long as the one who wrote is trusted; the first address that is not is the client's. Whatever
- * stands left of it, the client may have made up. An entry that is no address ends the walk at the last hop
- * that is known, which is the peer in the worst case. Undefined only if the peer has no address.
+ * The address of the client. The header is read from the right, where the nearest proxy wrote: entries further left may
+ * be forged by the client.
+ *
+ * With `trusted`, the first address that is not a trusted proxy is the client. With `hops`, it is the entry that the
+ * outermost of that many proxies wrote; a header with fewer entries did not pass through all of them, so the peer
+ * counts. An entry that is not an address ends the search at the last known hop.
+ *
+ * Undefined if the peer has no address and the header names no client.
  */
 export function clientAddress(
   proxies: Proxies,
   peer: string | undefined,
   header: Header,
 ): Address | undefined {
-  let hop = peer === undefined ? undefined : parseAddress(peer)
-  if (hop === undefined || !isTrusted(proxies, hop)) return hop
-  const isForwarded = proxies.header === 'forwarded'
-  const list = header(proxies.header)
-  if (list === undefined) return isForwarded ? hop : (realIp(header) ?? hop)
-  for (let end = list.length; end >= 0; ) {
-    // An X-Forwarded-For has no quotes: a comma is always the end of an entry.
-    const start = isForwarded ? lastElement(list, end) : end === 0 ? 0 : list.lastIndexOf(',', end - 1) + 1
-    const entry = list.slice(start, end)
-    const named = isForwarded ? forwardedFor(entry) : entry.trim()
-    const address = named === undefined ? undefined : parseAddress(named)
+  const peerAddress = peer === undefined ? undefined : parseAddress(peer)
+  if (proxies.hops > 0) return addressAtHop(proxies, header) ?? peerAddress
+  if (peerAddress === undefined || !isTrusted(proxies, peerAddress)) return peerAddress
+  if (header(proxies.header) === undefined && proxies.header === 'x-forwarded-for') {
+    return realIp(header) ?? peerAddress
+  }
+  let hop = peerAddress
+  for (const address of addressesFromRight(proxies, header)) {
     if (address === undefined) return hop
     hop = address
     if (!isTrusted(proxies, hop)) return hop
-    end = start - 1
   }
   return hop
 }
 
-/**
- * The client as the `ip` of `RequestFacts`: one text for all spellings of its address, IPv6 by its network.
- */
+/** The client as the `ip` of `RequestFacts`: one text for all spellings of its address, IPv6 by its network. */
 export function clientIp(proxies: Proxies, peer: string | undefined, header: Header): string | undefined {
-  if (proxies.trusted.length === 0) {
+  if (proxies.trusted.length === 0 && proxies.hops === 0) {
     return peer === undefined ? undefined : canonicalAddress(peer, proxies.ipv6Prefix)
   }
   const address = clientAddress(proxies, peer, header)
   return address === undefined ? undefined : formatAddress(address, proxies.ipv6Prefix)
+}
+
+/** More proxies than any chain has. */
+const MAX_HOPS = 32
+
+function addressAtHop(proxies: Proxies, header: Header): Address | undefined {
+  let count = 0
+  for (const address of addressesFromRight(proxies, header)) {
+    if (address === undefined) return undefined
+    if (++count === proxies.hops) return address
+  }
+  return undefined
+}
+
+/** The addresses in the header, from the right; undefined for an entry that is not an address. */
+function* addressesFromRight(proxies: Proxies, header: Header): Generator<Address | undefined> {
+  const list = header(proxies.header)
+  if (list === undefined) return
+  const isForwarded = proxies.header === 'forwarded'
+  for (let end = list.length; end >= 0; ) {
+    // X-Forwarded-For has no quotes, so every comma ends an entry.
+    const start = isForwarded ? lastElement(list, end) : end === 0 ? 0 : list.lastIndexOf(',', end - 1) + 1
+    const entry = list.slice(start, end)
+    const named = isForwarded ? forwardedFor(entry) : entry.trim()
+    yield named === undefined ? undefined : parseAddress(named)
+    end = start - 1
+  }
 }
 
 function isTrusted({ trusted }: Proxies, address: Address): boolean {
@@ -92,7 +129,7 @@ function isTrusted({ trusted }: Proxies, address: Address): boolean {
   return false
 }
 
-/** What a proxy that knows no lists sets: one address. */
+/** X-Real-IP holds one address. Some proxies set it instead of a list. */
 function realIp(header: Header): Address | undefined {
   const text = header('x-real-ip')
   return text === undefined ? undefined : parseAddress(text.trim())
@@ -103,7 +140,7 @@ function rangeOf(entry: unknown): Cidr {
   if (range !== undefined) return range
   throw invalid(
     'trusted',
-    `trusted has ${show(entry)}, which is no address and no range. Write for example '10.0.0.0/8', '2001:db8::/32' or '192.0.2.1'.`,
+    `trusted has ${show(entry)}, which is not an address or a range. Write for example '10.0.0.0/8', '2001:db8::/32' or '192.0.2.1'.`,
   )
 }
 

@@ -10,52 +10,55 @@ import {
 } from '@tidegate/core'
 import type { AnswerFormat } from './answers.js'
 import type { LimitCounted } from './counted.js'
-import { COUNTED_BY, type CountingOptions } from './counting.js'
+import { COUNTED_BY, type CountingOptions, namesCounting } from './counting.js'
+import { foreignOptions } from './foreign-options.js'
 import { assertStandards, type Standard } from './headers.js'
+import { POLICY_FIELDS } from './policy-fields.js'
 import type { ProxiesOptions } from './proxies.js'
 
-/** What every middleware takes, whatever its framework. `Request` is what the framework calls a request. */
+/** The options of every middleware. `Request` is the request of the framework. */
 export interface RateLimitOptions<Request> extends CountingOptions<Request> {
-  /** The proxies in front, which say who is asking. Default: none. */
+  /** The proxies in front of the server, which name the client. Default: the framework's setting, else none. */
   proxies?: ProxiesOptions
   /** Requests that are not counted. Default: none. */
   skip?: (request: Request) => MaybePromise<boolean>
-  /** With `false`, requests are counted and let through, and marked. Default: true. */
+  /** With `false`, requests are counted and marked, and all of them pass. Default: true. */
   enforce?: boolean
-  /** Told of every decision; what it throws is not heard. Default: nobody is. */
+  /** Called for every decision. An error in it becomes a warning. Default: none. */
   onDecision?: (event: RateLimitEvent<Request>) => unknown
-  /** Told of every refusal, likewise. Default: nobody is. */
+  /** Called for every denied request, likewise. Default: none. */
   onDenied?: (event: RateLimitEvent<Request>) => unknown
-  /** In which ways the headers say it. Default: `['legacy', 'draft-10']`. */
+  /** The standards of the headers. Default: `['legacy', 'draft-10']`. */
   standards?: readonly Standard[]
-  /** The form of our bodies; `accept` asks the client. Default: `'accept'`. */
+  /** The format of the default bodies; `accept` follows the client's Accept header. Default: `'accept'`. */
   format?: AnswerFormat | 'accept'
-  /** The status of a refusal, 400 to 599. Default: 429. */
+  /** The status of a denied request, 400 to 599. Default: 429. */
   status?: number
-  /** The body of a refusal: text, something for JSON, or a function that makes it. Default: ours. */
+  /** The body of a denied request: text, an object for JSON, or a function that returns one. Default: a JSON error. */
   body?: string | object | ((event: RateLimitEvent<Request>) => string | object)
   /** Holds a request for as long as a leaky bucket says. Default: false. */
   queue?: boolean
-  /** Gives back what a request took, if its answer has such a status. Default: nothing is. */
+  /** Refunds a request by the status of its response. Default: no refunds. */
   refundWhen?: (status: number) => MaybePromise<boolean>
-  /** With `false`, nothing is said of likely mistakes. Default: true. */
+  /** With `false`, likely misuse is not reported. Default: true. */
   warnings?: boolean
 }
 
-/** What was decided about one request. */
+/** The decision about one request. */
 export interface RateLimitEvent<Request> {
   readonly request: Request
-  /** What the limits say. With `enforce: false` the request passes all the same. */
+  /** Whether the limits allow the request. With `enforce: false` it passes in any case. */
   readonly allowed: boolean
-  /** Of the limit that stands for all: the refusing one with the longest wait, else the fullest. */
+  /** The decision shown in the headers: the denying limit with the longest wait, else the one nearest to its limit. */
   readonly decision: Decision
-  /** Every limit that was asked. */
+  /** Every limit that counted the request. */
   readonly limits: readonly LimitCounted[]
-  /** What a refusal is answered with: 503 if the store fails and the policy then refuses. */
+  /** The status of a denial: 503 if the store is unavailable and the policy is `closed`. */
   readonly status: number
 }
 
 const KNOWN = [
+  ...POLICY_FIELDS,
   ...COUNTED_BY,
   'store',
   'failure',
@@ -78,26 +81,32 @@ const KNOWN = [
 const FUNCTIONS = ['skip', 'onDecision', 'onDenied', 'refundWhen', 'handler', 'peer', 'onError'] as const
 const FLAGS = ['enforce', 'queue', 'warnings', 'global'] as const
 
-/** What is wrong with options that says so by itself; `more` are those that only this framework has. */
-export function assertRateLimitOptions(of: string, options: object, more: readonly string[]): void {
-  assertOptions(of, options, [...KNOWN, ...more])
-  const given = options as RateLimitOptions<unknown> & {
+/** Rejects options that are wrong by themselves; `more` are those that only this framework has. */
+export function assertRateLimitOptions(name: string, options: object, more: readonly string[]): void {
+  const known = [...KNOWN, ...more]
+  const foreign = foreignOptions(options ?? {}, known)
+  if (foreign.length > 0) {
+    const field = Object.keys(options).find((key) => !known.includes(key))!
+    throw invalid(field, `${name} has other option names than the package you may know. ${foreign.join(' ')}`)
+  }
+  assertOptions(name, options, known)
+  const values = options as RateLimitOptions<unknown> & {
     handler?: unknown
     peer?: unknown
     onError?: unknown
     global?: unknown
   }
   for (const field of FUNCTIONS) {
-    const value = given[field]
+    const value = values[field]
     if (value === undefined || typeof value === 'function') continue
     throw invalid(field, `${field} must be a function, got ${show(value)}.`)
   }
   for (const field of FLAGS) {
-    const value: unknown = given[field]
+    const value: unknown = values[field]
     if (value === undefined || typeof value === 'boolean') continue
     throw invalid(field, `${field} must be true or false, got ${show(value)}.`)
   }
-  const { standards, format, status, body } = given
+  const { standards, format, status, body } = values
   if (standards !== undefined) assertStandards(standards)
   if (format !== undefined && !FORMATS.includes(format)) {
     throw invalid('format', `format must be 'accept', 'plain' or 'problem', got ${show(format)}.`)
@@ -110,7 +119,7 @@ export function assertRateLimitOptions(of: string, options: object, more: readon
   }
 }
 
-/** What cannot be, given what counts. */
+/** Rejects options that do not fit what counts. */
 export function assertFits(
   { limiter, queue, refundWhen }: RateLimitOptions<never>,
   policies: readonly Policy[],
@@ -118,38 +127,42 @@ export function assertFits(
 ): void {
   const isLeaky = (policy: Policy) => policy.algorithm === 'leaky-bucket'
   if (queue === true && policies.length > 0 && !policies.some(isLeaky)) {
-    throw invalid('queue', 'queue is for a leaky bucket, which says how long to wait; use leakyBucket().')
+    throw invalid(
+      'queue',
+      'queue needs a leaky bucket, which says how long to hold a request. Use leakyBucket().',
+    )
   }
   if (queue === true && typeof limiter?.policy === 'string') {
     throw invalid(
       'queue',
-      `queue needs a leaky bucket's numbers, and of ${show(limiter.policy)} only the name is known here, so nobody would be held. Give the limiter the policy itself: leakyBucket({ capacity, leakRate, name: ${show(limiter.policy)} }).`,
+      `queue needs the numbers of a leaky bucket, and the limiter knows only the name ${show(limiter.policy)}. Give the limiter the policy: leakyBucket({ capacity, leakRate, name: ${show(limiter.policy)} }).`,
     )
   }
   for (const policy of queue === true ? policies : []) {
     if (policy.algorithm !== 'leaky-bucket' || policy.spanUs / 1000 <= LONGEST_HOLD_MS) continue
     throw invalid(
       'queue',
-      `"${policy.name}" could hold a request for more than a day. Take a smaller capacity or a faster leakRate.`,
+      `"${policy.name}" could hold a request for more than a day. Use a smaller capacity or a faster leakRate.`,
     )
   }
   if (refundWhen !== undefined && !canRefund) {
-    throw invalid('refundWhen', 'refundWhen needs a limiter that can refund; one that asks a service cannot.')
+    throw invalid('refundWhen', 'refundWhen needs a limiter that can refund, and a remote limiter cannot.')
   }
 }
 
-/** No client waits that long, and no timer can for much longer than this. */
+/** One day. Clients do not wait longer, and timers cannot wait much longer. */
 export const LONGEST_HOLD_MS = 86_400_000
 
 const FORMATS: readonly unknown[] = ['accept', 'plain', 'problem']
 
 /**
- * Options for a part of an application: its own before those of the whole. Whatever counts in one of them replaces
- * all that counts in the other, but for the store, so that both count in one place.
+ * Options of a route, a class or a method, before those of the whole application. Options that name what counts replace
+ * all of the counting, except for the store.
  */
 export function mergeOptions<Options extends CountingOptions<never>>(whole: Options, own: Options): Options {
-  if (COUNTED_BY.every((name) => own[name] === undefined)) return { ...whole, ...own }
-  const { limiter, policy, rules, store, failure, ...others } = whole
+  if (!namesCounting(own)) return { ...whole, ...own }
+  const { limiter, store, failure, ...others } = whole
+  for (const field of ['policy', 'rules', ...POLICY_FIELDS] as const) delete others[field]
   if (own.limiter !== undefined) return { ...others, ...own } as Options
   const sharedStore = store ?? (limiter?.store as Store | undefined)
   return {
@@ -160,7 +173,7 @@ export function mergeOptions<Options extends CountingOptions<never>>(whole: Opti
   } as Options
 }
 
-/** The same with a store that its parts can share. A limiter has its own. */
+/** The options with a store that all parts share. A limiter has its own. */
 export function withStore<Options extends CountingOptions<never>>(options: Options): Options {
   if (options?.limiter !== undefined || options?.store !== undefined) return options
   return { ...options, store: new MemoryStore() }

@@ -1,10 +1,12 @@
-import { type MaybePromise, show, TidegateError } from '@tidegate/core'
+import { show, TidegateError } from '@tidegate/core'
 import { prefersProblem, refusal, unavailable } from './answers.js'
+import { defineFindIp, type FindIp } from './client-ip.js'
 import type { Counted } from './counted.js'
 import { defineCounting } from './counting.js'
 import { longestWait, lowerCaseHeaders, shown } from './headers.js'
-import { NO_MISTAKES, watchMistakes } from './mistakes.js'
-import { clientIp, defineProxies } from './proxies.js'
+import { defineListener } from './listeners.js'
+import { NO_MISUSE, watchMisuse } from './misuse.js'
+import type { PolicyUse } from './policy-use.js'
 import {
   assertFits,
   assertRateLimitOptions,
@@ -14,98 +16,88 @@ import {
 } from './rate-limit-options.js'
 import type { RequestFacts } from './request.js'
 import { asError } from './thrown.js'
-import { isPromise, when } from './when.js'
 
 /*
- * All that a middleware does, but for how its framework is spoken to:
+ * Everything that middleware does, except for talking to the framework:
  *
- *   skip? -> who is asking -> what it takes -> the limits decide -> headers -> pass, hold, or answer
- *
- * Without a promise where the store, and the user's functions, need none.
+ *   skip? -> key -> cost -> decision -> headers -> pass, hold or deny
  */
 
-/** How a framework's request is read. */
+/** Reads a framework's request. */
 export interface Reader<Request> {
-  /** `rest` is what came with the request. The connection's address is read at once: it is lost if the client hangs up. */
-  facts(request: Request, whoIs: WhoIs, rest: readonly unknown[]): RequestFacts
-  /** What is the same object for every middleware that sees this request. */
-  identity(request: Request): object
+  /** `rest` came with the request. Must read the connection's address at once: it is lost when the client disconnects. */
+  facts(request: Request, findIp: FindIp, rest: readonly unknown[]): RequestFacts
+  /** An object that is the same for every middleware that sees this request. */
+  identity(request: Request, rest: readonly unknown[]): object
 }
-
-/** The client's address, from that of the connection and the headers. */
-export type WhoIs = (peer: string | undefined, facts: Pick<RequestFacts, 'header'>) => string | undefined
 
 export interface RateLimit<Request> {
-  /** What to do with this request. Throws, or rejects, what the user's own functions do. */
-  decide(request: Request, rest?: readonly unknown[]): MaybePromise<Ruling<Request>>
+  /** Decides about a request. Rejects with the errors of the user's functions. */
+  decide(request: Request, rest?: readonly unknown[]): Promise<Ruling<Request>>
 }
 
-/** What to do with one request. */
+/** The decision about one request, ready for a framework. */
 export interface Ruling<Request> {
-  /** Whether the client hung up before anybody knew who it was. Nothing counts it, so nothing is to run for it. */
+  /** The client disconnected before its key was known. Nothing counted the request, so it must not run. */
   readonly isGone: boolean
   /** Undefined if the request may pass. */
   readonly refusal: Refusal<Request> | undefined
-  /** To be set whatever is answered. */
+  /** To be set on every response. */
   readonly headers: Readonly<Record<string, string>>
-  /** How long to hold it before it passes. */
+  /** How long to hold the request before it passes. */
   readonly holdMs: number
-  /**
-   * Asked with the status of the answer, it says what to do when all of it is sent; undefined for nothing. Undefined
-   * itself if nobody wants to know.
-   */
+  /** Takes the status of the response and returns what to do once the whole response is sent. */
   readonly atEnd: ((status: number) => (() => void) | undefined) | undefined
 }
 
 export interface Refusal<Request> {
   readonly event: RateLimitEvent<Request>
   readonly status: number
-  /** Our answer; made when it is asked for. */
+  /** The default response. */
   answer(): { readonly contentType: string; readonly body: string | object }
 }
 
 /** What a framework adds. */
 export interface Addition<Request> {
   reader: Reader<Request>
-  /** How users know the middleware, for messages: `rateLimit()`. */
+  /** The name of the middleware in messages: `rateLimit()`. */
   name: string
   /** The options that only this framework has. */
   options: readonly string[]
-  /** Whether it is made by us at the first request, and not by users. Default: false. */
+  /** Whether the library creates it at the first request. Default: false. */
   isMadeLate?: boolean
+  /** Where unnamed policies are used. Default: by this middleware only. */
+  use?: PolicyUse
 }
 
 export function defineRateLimit<Request>(
   options: RateLimitOptions<Request>,
-  { reader, name, options: more, isMadeLate = false }: Addition<Request>,
+  { reader, name, options: more, isMadeLate = false, use = { user: {} } }: Addition<Request>,
 ): RateLimit<Request> {
   assertRateLimitOptions(name, options, more)
-  const { skip, enforce = true, onDecision, onDenied, queue = false, refundWhen } = options
+  const { skip, enforce = true, queue = false, refundWhen } = options
   const { standards = ['legacy', 'draft-10'], format = 'accept', status = 429, body } = options
-  const proxies = defineProxies(options.proxies)
-  const counting = defineCounting(options, () => mistakes.keyUndefined())
-  const mistakes = options.warnings === false ? NO_MISTAKES : watchMistakes(name, counting.by, isMadeLate)
+  const counting = defineCounting(options, use, keyUndefined)
+  const misuse = options.warnings === false ? NO_MISUSE : watchMisuse(name, counting.by, isMadeLate)
   assertFits(options, counting.policies, counting.refund !== undefined)
-  const isAnyTrusted = proxies.trusted.length > 0
+  const onDecision = defineListener(`onDecision of ${name}`, options.onDecision)
+  const onDenied = defineListener(`onDenied of ${name}`, options.onDenied)
+  const lookUpIp = defineFindIp(options.proxies, misuse)
+  const withoutAddress = new WeakSet<object>()
 
-  const whoIs: WhoIs = (peer, facts) => {
-    if (peer !== undefined && typeof peer !== 'string')
-      throw invalid('peer', 'the address as text, and no promise', peer)
-    if (!isAnyTrusted) mistakes.forwardedUntrusted(facts)
-    return clientIp(proxies, peer, (name) => facts.header(name))
+  const findIp: FindIp = (peer, facts, framework) => {
+    const ip = lookUpIp(peer, facts, framework)
+    if (ip === undefined) withoutAddress.add(facts)
+    return ip
   }
 
-  function count(request: Request, facts: RequestFacts): MaybePromise<Ruling<Request>> {
-    const counted = counting.count(request, facts)
-    return isPromise(counted)
-      ? counted.then((counted) => rule(request, facts, counted))
-      : rule(request, facts, counted)
+  function keyUndefined(facts: RequestFacts): void {
+    if (withoutAddress.has(facts) && facts.isGone !== true) throw addressUnknown(name, more.includes('peer'))
+    misuse.keyUndefined()
   }
 
-  function rule(request: Request, facts: RequestFacts, counted: Counted | undefined): Ruling<Request> {
-    if (counted === undefined) return facts.isGone === true ? GONE : UNCOUNTED
+  function rule(request: Request, facts: RequestFacts, counted: Counted): Ruling<Request> {
     const { allowed, limits, delayMs } = counted
-    mistakes.counted(reader.identity(request), limits)
     const headers = lowerCaseHeaders(limits, standards)
     if (!allowed || onDecision !== undefined) {
       const isUnavailable = !allowed && limits.some(({ decision }) => decision.degraded === 'closed')
@@ -116,8 +108,8 @@ export function defineRateLimit<Request>(
         limits,
         status: isUnavailable ? 503 : status,
       }
-      tell(onDecision, event)
-      if (!allowed) tell(onDenied, event)
+      onDecision?.(event)
+      if (!allowed) onDenied?.(event)
       if (!allowed && enforce) {
         headers['cache-control'] = 'no-store'
         const answer = () => answerOf(event, facts, isUnavailable)
@@ -126,7 +118,7 @@ export function defineRateLimit<Request>(
     }
     if (!enforce) {
       headers['x-ratelimit-dry-run'] = allowed ? 'allowed' : 'denied'
-      // It is not refused: nobody is to wait.
+      // The request passes, so the client need not wait.
       delete headers['retry-after']
     }
     return {
@@ -140,70 +132,61 @@ export function defineRateLimit<Request>(
 
   function answerOf(event: RateLimitEvent<Request>, facts: RequestFacts, isUnavailable: boolean) {
     const own = typeof body === 'function' ? body(event) : isUnavailable ? undefined : body
-    if (isPromise(own)) throw invalid('body', 'text or an object; a handler may wait', own)
+    if (typeof (own as Promise<unknown> | undefined)?.then === 'function') {
+      const message = `body must return text or an object, got ${show(own)}. Use handler for a response that takes time.`
+      throw new TidegateError('OPTION_INVALID', message, { field: 'body' })
+    }
     if (typeof own === 'string') return { contentType: 'text/plain; charset=utf-8', body: own }
     if (own !== undefined) return { contentType: 'application/json', body: own }
-    const asked =
+    const chosen =
       format === 'accept' ? (prefersProblem(facts.header('accept')) ? 'problem' : 'plain') : format
-    const asAnswer = { format: asked, instance: facts.path }
-    if (isUnavailable) {
-      return unavailable({ ...asAnswer, retryAfterSeconds: longestWait(event.limits) })
-    }
-    const answer = refusal(event.limits, asAnswer)
-    return asked === 'plain' ? answer : { ...answer, body: { ...answer.body, status } }
+    const form = { format: chosen, instance: facts.path }
+    if (isUnavailable) return unavailable({ ...form, retryAfterSeconds: longestWait(event.limits) })
+    const answer = refusal(event.limits, form)
+    return chosen === 'plain' ? answer : { ...answer, body: { ...answer.body, status } }
   }
 
-  /** Giving back, if an answer of this status is a reason to. */
+  /** The refund for a response with this status, if there is one. */
   function refundOf(counted: Counted, status: number): (() => void) | undefined {
+    let isDue: unknown
     try {
-      const isReason = refundWhen!(status)
-      if (!isPromise(isReason)) return isReason ? () => void refund(counted) : undefined
-      const known = isReason.catch(mistakes.refundFailed)
-      return () => void known.then((isReason) => isReason && refund(counted))
+      isDue = refundWhen!(status)
     } catch (error) {
-      mistakes.refundFailed(error)
+      misuse.refundFailed(error)
       return undefined
     }
+    if (!isDue) return undefined
+    if (typeof (isDue as Promise<unknown>).then !== 'function') return () => void refund(counted)
+    // Rejections are handled now, because the response may take longer than the promise.
+    const due = Promise.resolve(isDue).catch(misuse.refundFailed)
+    return async () => {
+      if (await due) await refund(counted)
+    }
   }
 
-  /** The answer is sent, and nobody is there to hear of a failure. What is not given back comes back with time. */
+  /** The response is sent, so a failed refund cannot change it. The units come back with time. */
   async function refund(counted: Counted): Promise<void> {
     try {
       await counting.refund!(counted)
     } catch (error) {
-      if (error instanceof TidegateError && error.code === 'REFUND_INVALID') mistakes.refundFailed(error)
+      if (error instanceof TidegateError && error.code === 'REFUND_INVALID') misuse.refundFailed(error)
     }
   }
 
-  function ruleOn(request: Request, facts: RequestFacts): MaybePromise<Ruling<Request>> {
-    if (skip === undefined) return count(request, facts)
-    return when(skip(request), (isSkipped) => (isSkipped ? UNCOUNTED : count(request, facts)))
-  }
-
   return {
-    decide(request, rest = NOTHING) {
-      mistakes.called()
+    async decide(request, rest = NOTHING) {
+      misuse.called()
       try {
-        const ruling = ruleOn(request, reader.facts(request, whoIs, rest))
-        return isPromise(ruling) ? ruling.catch(fail) : ruling
+        const facts = reader.facts(request, findIp, rest)
+        if (skip !== undefined && (await skip(request))) return UNCOUNTED
+        const counted = await counting.count(request, facts)
+        if (counted === undefined) return facts.isGone === true ? GONE : UNCOUNTED
+        misuse.counted(reader.identity(request, rest), counted.limits)
+        return rule(request, facts, counted)
       } catch (error) {
-        return fail(error)
+        throw asError(error)
       }
     },
-  }
-}
-
-function fail(thrown: unknown): never {
-  throw asError(thrown)
-}
-
-/** Whoever listens may have a mistake in it. No request is to fail for that. */
-function tell<Event>(listener: ((event: Event) => unknown) | undefined, event: Event): void {
-  try {
-    const told = listener?.(event)
-    if (isPromise(told)) told.catch(() => {})
-  } catch {
-    // As above.
   }
 }
 
@@ -218,9 +201,16 @@ const UNCOUNTED = Object.freeze({
   atEnd: undefined,
 })
 
-/** For one that nothing counts because its client has hung up: to let it pass would be a way around every limit. */
+/** For a disconnected client that nothing counts: letting it pass would be a way around every limit. */
 const GONE = Object.freeze({ ...UNCOUNTED, isGone: true })
 
-function invalid(field: string, what: string, got: unknown): TidegateError {
-  return new TidegateError('OPTION_INVALID', `${field} must return ${what}, got ${show(got)}.`, { field })
+function addressUnknown(name: string, hasPeer: boolean): TidegateError {
+  const source = hasPeer
+    ? "This runtime does not pass the client's address. Write peer: (request) => …, which reads a header that your platform sets, for example peer: (request) => request.headers.get('x-real-ip'); or proxies: { hops: 1 } behind one proxy that sets X-Forwarded-For"
+    : 'The connection has no address, as on a Unix socket. Write proxies: { hops: 1 } if the proxy in front sets X-Forwarded-For'
+  return new TidegateError(
+    'ADDRESS_UNKNOWN',
+    `${name}: the key is the client's address, which is unknown, so nothing would be counted. ${source}; or another key, for example key: 'user:{header.x-user-id}'.`,
+    { field: hasPeer ? 'peer' : 'proxies' },
+  )
 }

@@ -1,13 +1,10 @@
-/**
- * What rules and key templates may know of a request. Whoever has a request of a framework makes one of
- * these.
- */
+/** The facts of a request that rules and key templates use. Each framework adapter provides them. */
 export interface RequestFacts {
   /** As it was sent: `GET`. */
   readonly method: string
   /** The canonical path: see `canonicalPath`. */
   readonly path: string
-  /** Other paths that whoever routes the request may see in it. Default: none. */
+  /** Other paths that a router may read in the target. Default: none. */
   readonly otherPaths?: readonly string[]
   /** As it was sent, without the `?`; empty if there is none. */
   readonly query: string
@@ -18,8 +15,8 @@ export interface RequestFacts {
   header(name: string): string | undefined
   /** The client's address as one text for all its spellings: see `clientIp`. */
   readonly ip?: string | undefined
-  /** Whether the client has hung up. Default: it has not. */
+  /** Whether the client has disconnected. Default: false. */
   readonly isGone?: boolean
-  /** The framework's name for what was asked for, such as `/users/:id`. */
+  /** The framework's route, such as `/users/:id`. */
   readonly route?: string | undefined
 }

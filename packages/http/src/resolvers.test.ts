@@ -27,8 +27,8 @@ it.each([
     'ip:192.0.2.1',
   ],
   ['allOf()', allOf(byRoute(), byIp()), 'route:POST /users/:id|ip:192.0.2.1'],
-])('%s finds its key', (_, resolver, key) => {
-  expect(resolver.resolve(facts, undefined as never)).toBe(key)
+])('%s finds its key', async (_, resolver, key) => {
+  expect(await resolver.resolve(facts, undefined as never)).toBe(key)
 })
 
 it.each([
@@ -53,11 +53,11 @@ it.each([
       byIp(),
     ),
   ],
-])('%s finds none where there is none', (_, resolver) => {
-  expect(resolver.resolve(nobody, undefined as never)).toBeUndefined()
+])('%s finds none where there is none', async (_, resolver) => {
+  expect(await resolver.resolve(nobody, undefined as never)).toBeUndefined()
 })
 
-it('waits for what is promised', async () => {
+it('waits for promises', async () => {
   const late = byUser(async () => 'alice')
   expect(await late.resolve(facts, undefined)).toBe('user:alice')
   expect(
@@ -69,7 +69,7 @@ it('waits for what is promised', async () => {
   expect(await allOf(byIp(), late).resolve(facts, undefined)).toBe('ip:192.0.2.1|user:alice')
 })
 
-it('different values are different keys', () => {
+it('different values are different keys', async () => {
   const key = (one: string, other: string) =>
     allOf(
       byUser(() => one),
@@ -81,29 +81,30 @@ it('different values are different keys', () => {
     ['a%7Cuser:b', 'c'],
     ['a', 'b%7Cuser:c'],
   ] as const
-  expect(new Set(pairs.map(([one, other]) => key(one, other))).size).toBe(pairs.length)
+  expect(new Set(await Promise.all(pairs.map(([one, other]) => key(one, other)))).size).toBe(pairs.length)
   // A user with the name of an address is not the client at that address.
   const user = (name: string | null) =>
     firstOf(
       byUser(() => name),
       byIp(),
     ).resolve(facts, undefined)
-  expect(user('192.0.2.1')).not.toBe(user(null))
-  expect(user('ip:192.0.2.1')).not.toBe(user(null))
+  expect(await user('192.0.2.1')).not.toBe(await user(null))
+  expect(await user('ip:192.0.2.1')).not.toBe(await user(null))
 })
 
-it('what cannot be a key is hashed, and never an error', () => {
+it('a text that is not a valid key is hashed', async () => {
   const long = 'x'.repeat(300)
-  expect(byUser(() => long).resolve(facts, undefined)).toBe(`sha256:${sha256Hex(`user:${long}`)}`)
-  expect(resolverOf(() => 'line\nbreak').resolve(facts, undefined)).toBe(`sha256:${sha256Hex('line\nbreak')}`)
+  expect(await byUser(() => long).resolve(facts, undefined)).toBe(`sha256:${sha256Hex(`user:${long}`)}`)
+  expect(await resolverOf(() => 'line\nbreak').resolve(facts, undefined)).toBe(
+    `sha256:${sha256Hex('line\nbreak')}`,
+  )
 })
 
-it('what is no text at all is an error', () => {
+it('a value that is not a text is an error', async () => {
   const odd = { code: 'KEY_INVALID', field: 'key' }
   for (const found of [{}, [], true, Symbol('x'), Number.NaN]) {
-    expect(() => resolverOf(() => found as never).resolve(facts, undefined)).toThrow(
-      expect.objectContaining(odd),
-    )
+    const resolving = resolverOf(() => found as never).resolve(facts, undefined)
+    await expect(resolving).rejects.toThrow(expect.objectContaining(odd))
   }
 })
 

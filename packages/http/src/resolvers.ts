@@ -3,11 +3,10 @@ import { asKey } from './key.js'
 import type { RequestFacts } from './request.js'
 import { countedMethod } from './sources.js'
 import { parseTemplate } from './template.js'
-import { when, whenAll } from './when.js'
 
 /*
- * Ready-made answers to "who is asking". Each writes its own kind before the value, so that whatever two of
- * them find, they never find the same key: a user named 192.0.2.1 is not the client at that address.
+ * Ready-made keys. Each puts its own kind before the value, so that two resolvers never produce the same key: a user
+ * named 192.0.2.1 is not the client at that address.
  */
 
 /** Finds the key of a request; undefined if the request has none. */
@@ -15,7 +14,7 @@ export interface KeyResolver<Request = unknown> {
   resolve(facts: RequestFacts, request: Request): MaybePromise<string | undefined>
 }
 
-/** What a function may say of who is asking. Nobody is named by nothing, and not by an empty text. */
+/** The result of a key function. Undefined, null and an empty text mean that the request has no key. */
 export type KeyFound = string | number | bigint | null | undefined
 
 /** A template (`'user:{header.x-user-id}'`), a function of the framework's request, or a resolver. */
@@ -29,22 +28,22 @@ export function byIp(): KeyResolver {
   return BY_IP
 }
 
-/** As the template `ip:{ip}` does it, but nearly every request comes this way. */
+/** The template `ip:{ip}` without its overhead, because most requests use this key. */
 const BY_IP: KeyResolver = Object.freeze({
   resolve: ({ ip }: RequestFacts) => (ip === undefined ? undefined : `ip:${ip}`),
 })
 
-/** A header, as the client sent it: `header.x-user-id:alice`. Only for what something in front of you sets. */
+/** A header as it was sent: `header.x-user-id:alice`. Use it only for headers that your own proxy sets. */
 export function byHeader(name: string): KeyResolver {
   return parseTemplate(`header.${nameOf(name)}:{header.${nameOf(name)}}`)
 }
 
-/** An API key in a header, hashed, because it is a password: `api-key:` and 64 hexadecimal digits. */
+/** An API key in a header, hashed because it is a secret: `api-key:` and 64 hexadecimal digits. */
 export function byApiKey(header = 'x-api-key'): KeyResolver {
   return parseTemplate(`api-key:{sha256(header.${nameOf(header)})}`)
 }
 
-/** The framework's name for what was asked for: `route:GET /users/:id`. HEAD runs what GET runs, and counts as it. */
+/** The framework's route: `route:GET /users/:id`. HEAD counts as GET, because it runs the same handler. */
 export function byRoute(): KeyResolver {
   return BY_ROUTE
 }
@@ -54,52 +53,52 @@ const BY_ROUTE: KeyResolver = Object.freeze({
     route === undefined ? undefined : asKey(`route:${countedMethod(method)} ${route}`),
 })
 
-/** A verified user: `user:123`. The function reads who it is from the framework's request. */
+/** A verified user: `user:123`. The function reads the id from the framework's request. */
 export function byUser<Request>(read: (request: Request) => MaybePromise<KeyFound>): KeyResolver<Request> {
   if (typeof read !== 'function') {
     throw invalid(`byUser() takes a function such as (request) => request.user?.id, got ${show(read)}.`)
   }
   return {
-    resolve: (_, request) =>
-      when(read(request), (found) => {
-        const text = keyTextOf(found)
-        return text === undefined ? undefined : asKey(`user:${text}`)
-      }),
+    async resolve(_, request) {
+      const text = keyTextOf(await read(request))
+      return text === undefined ? undefined : asKey(`user:${text}`)
+    },
   }
 }
 
 /** The first of these that the request has: `firstOf(byApiKey(), byIp())`. */
 export function firstOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): KeyResolver<Request> {
   assertResolvers('firstOf', resolvers)
-  const from = (i: number, facts: RequestFacts, request: Request): MaybePromise<string | undefined> => {
-    if (i === resolvers.length) return undefined
-    return when(resolvers[i]!.resolve(facts, request), (key) => key ?? from(i + 1, facts, request))
+  return {
+    async resolve(facts, request) {
+      for (const resolver of resolvers) {
+        const key = await resolver.resolve(facts, request)
+        if (key !== undefined) return key
+      }
+      return undefined
+    },
   }
-  return { resolve: (facts, request) => from(0, facts, request) }
 }
 
 /** All of these together, `route:GET /search|ip:192.0.2.1`; a request that lacks one of them has no key. */
 export function allOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): KeyResolver<Request> {
   assertResolvers('allOf', resolvers)
   return {
-    resolve: (facts, request) =>
-      when(
-        whenAll(resolvers, (resolver) => resolver.resolve(facts, request)),
-        joined,
-      ),
+    async resolve(facts, request) {
+      return joined(await Promise.all(resolvers.map(async (resolver) => resolver.resolve(facts, request))))
+    },
   }
 }
 
-/** What the option `key` comes to. */
+/** The resolver for the option `key`. */
 export function resolverOf<Request>(option: KeyOption<Request>): KeyResolver<Request> {
   if (typeof option === 'string') return parseTemplate(option)
   if (typeof option === 'function') {
     return {
-      resolve: (_, request) =>
-        when(option(request), (found) => {
-          const text = keyTextOf(found)
-          return text === undefined ? undefined : asKey(text)
-        }),
+      async resolve(_, request) {
+        const text = keyTextOf(await option(request))
+        return text === undefined ? undefined : asKey(text)
+      },
     }
   }
   if (typeof option?.resolve === 'function') return option
@@ -112,7 +111,7 @@ function joined(keys: (string | undefined)[]): string | undefined {
   let text = ''
   for (const key of keys) {
     if (key === undefined) return undefined
-    // What stands between two keys must not be in one of them.
+    // The separator of two keys must not occur in a key.
     const escaped = /[%|]/.test(key) ? key.replaceAll('%', '%25').replaceAll('|', '%7C') : key
     text += text === '' ? escaped : `|${escaped}`
   }
@@ -122,7 +121,7 @@ function joined(keys: (string | undefined)[]): string | undefined {
 export function keyTextOf(found: KeyFound): string | undefined {
   if (found === undefined || found === null || found === '') return undefined
   if (typeof found === 'string') return found
-  // NaN is nobody: all who have no number would be one client.
+  // NaN is rejected: all clients without a number would share one key.
   if (typeof found === 'bigint' || Number.isFinite(found)) return String(found)
   const message = `The key of a request must be text, got ${show(found)}. Return for example \`user:\${id}\`.`
   throw new TidegateError('KEY_INVALID', message, { field: 'key' })

@@ -1,8 +1,8 @@
 import { show, TidegateError } from '@tidegate/core'
 
 /**
- * What a function of the user has thrown, as something that no framework takes for nothing: to Express and Fastify
- * an error that is undefined means to go on, past the limit, and Koa never answers one.
+ * An error for any thrown value. Express and Fastify take an undefined error as a reason to continue, past the limit, and
+ * Koa never responds to one.
  */
 export function asError(thrown: unknown): unknown {
   if (typeof thrown === 'object' && thrown !== null) return thrown

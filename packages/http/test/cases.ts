@@ -27,7 +27,7 @@ interface Answer {
   text: string
 }
 
-/** What a case can do: serve with some options, and ask. */
+/** The tools of a case: serve with options, then send requests. */
 interface Stage {
   framework: Framework
   serve(options: AnyOptions | ((tools: Tools) => AnyOptions)): Promise<Served>
@@ -35,7 +35,7 @@ interface Stage {
 
 interface Served {
   ask(path?: string, headers?: Record<string, string>, method?: string): Promise<Answer>
-  /** Sends a request that can be given up. */
+  /** Sends a request that can be cancelled. */
   begin(path: string): ClientRequest
   application: ReturnType<typeof createApplication>
 }
@@ -45,9 +45,9 @@ const ALICE = { 'x-user-id': 'alice' }
 const BOB = { 'x-user-id': 'bob' }
 const BY_USER = 'user:{header.x-user-id}'
 
-/** The names of the cases, and what each framework has to do. */
+/** The cases by title. Every framework has to pass all of them. */
 const CASES: Record<string, (stage: Stage) => Promise<void>> = {
-  async 'lets through what is allowed, and says what is left'({ serve }) {
+  async 'passes allowed requests with headers that show the remaining limit'({ serve }) {
     const { ask, application } = await serve({ limiter: limiterOf(two) })
     const first = await ask()
     expect(first).toMatchObject({ status: 200, text: 'hello' })
@@ -62,7 +62,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(application.handled).toBe(2)
   },
 
-  async 'refuses with 429, a wait and a body, and does not reach the application'({ serve }) {
+  async 'denies with 429, a wait and a body, without reaching the application'({ serve }) {
     const { ask, application } = await serve({ limiter: limiterOf(two) })
     await ask()
     await ask()
@@ -80,7 +80,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(application.handled).toBe(2)
   },
 
-  async 'refuses with a problem if the client likes one'({ serve }) {
+  async 'denies with a problem document if the client prefers it'({ serve }) {
     const { ask } = await serve({ limiter: limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' })) })
     await ask('/orders/7')
     const refused = await ask('/orders/7?x=1', { accept: 'application/problem+json' })
@@ -137,13 +137,13 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(store.peek({ policy: everybody, key: 'all', cost: 1 }).remaining).toBe(8)
   },
 
-  async 'does not count what no rule matches'({ serve }) {
+  async 'does not count requests that no rule matches'({ serve }) {
     const { ask } = await serve({ rules: [{ policy: two, match: { path: '/api/**' } }] })
     expect(limitHeaders(await ask('/'))).toStrictEqual({})
     expect(limitHeaders(await ask('/api'))).not.toStrictEqual({})
   },
 
-  async 'in a dry run counts, marks, and lets through'({ serve }) {
+  async 'counts and marks requests in a dry run, and passes all of them'({ serve }) {
     const denied = vi.fn()
     const { ask } = await serve({ limiter: limiterOf(two), enforce: false, onDenied: denied })
     const marks = []
@@ -164,7 +164,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect((await ask()).status).toBe(429)
   },
 
-  async 'asks a cost function for each request'({ serve }) {
+  async 'calls a cost function for each request'({ serve }) {
     const ten = fixedWindow({ limit: 10, window: '1m', name: 'ten' })
     for (const make of [identity, promised]) {
       const { ask } = await serve(({ header }) => ({
@@ -177,7 +177,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'skips what it is told to skip'({ serve }) {
+  async 'does not count skipped requests'({ serve }) {
     for (const make of [identity, promised]) {
       const { ask } = await serve(({ header }) => ({
         limiter: limiterOf(two),
@@ -192,7 +192,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'counts each client by itself, whatever finds its key'({ serve, framework }) {
+  async 'counts each client separately, with every kind of key'({ serve, framework }) {
     const { header } = framework.tools
     const user = (request: AnyRequest) => header(request, 'x-user-id')
     const keys: [AnyOptions['key'], string][] = [
@@ -230,7 +230,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'counts by the address of the connection, unless a trusted proxy knows better'({ serve }) {
+  async 'counts by the address of the connection, or by the header of a trusted proxy'({ serve }) {
     const keyWith = async (options: AnyOptions) => {
       const keys: string[] = []
       const onDecision = ({ limits }: RateLimitEvent<unknown>) => keys.push(limits[0]!.key)
@@ -242,7 +242,38 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(await keyWith({ proxies: { trusted: ['127.0.0.0/8'] } })).toStrictEqual(['ip:203.0.113.9'])
   },
 
-  async 'knows what the framework calls the route, where it has a name for it'({ serve, framework }) {
+  async 'takes the numbers of a policy directly'({ serve }) {
+    const { ask } = await serve({ limit: 2, window: '1m', store: memoryStore() })
+    const first = await ask()
+    expect(first.headers['x-ratelimit-limit']).toBe('2')
+    expect(first.headers['ratelimit-policy']).toBe('"fixed-window-2-60000";q=2;w=60')
+    await ask()
+    expect(await ask()).toMatchObject({ status: 429, headers: { 'retry-after': '60' } })
+    const bucket = await serve({
+      algorithm: 'token-bucket',
+      capacity: 5,
+      refillRate: '1/365d',
+      name: 'api',
+    })
+    expect(limitHeaders(await bucket.ask()).ratelimit).toMatch(/^"api";r=4;/)
+  },
+
+  async 'counts by the number of proxies, and no client can choose its key'({ serve }) {
+    const keys: string[] = []
+    const onDecision = ({ limits }: RateLimitEvent<unknown>) => keys.push(limits[0]!.key)
+    const many = limiterOf(fixedWindow({ limit: 100, window: '1m', name: 'many' }))
+    const { ask } = await serve({ limiter: many, onDecision, proxies: { hops: 2 } })
+    const chains = ['203.0.113.9, 10.0.0.1', '1.1.1.1, 203.0.113.9, 10.0.0.1', 'x, 203.0.113.9, 10.0.0.1']
+    for (const chain of chains) await ask('/', { 'x-forwarded-for': chain })
+    expect(new Set(keys)).toStrictEqual(new Set(['ip:203.0.113.9']))
+    // A chain that is too short did not pass through both proxies.
+    keys.length = 0
+    await ask('/', { 'x-forwarded-for': '203.0.113.9' })
+    await ask('/')
+    expect(keys).toStrictEqual(['ip:127.0.0.1', 'ip:127.0.0.1'])
+  },
+
+  async 'knows the route of the framework, where it has one'({ serve, framework }) {
     const keys: string[] = []
     const { ask } = await serve({
       limiter: limiterOf(two),
@@ -254,7 +285,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(keys).toStrictEqual([route === undefined ? 'ip:127.0.0.1' : `route:GET ${route}`])
   },
 
-  async 'lets through a request without a key, and warns once'({ serve }) {
+  async 'passes a request without a key, and warns once'({ serve }) {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const { ask } = await serve({ limiter: limiterOf(two), key: BY_USER })
     for (let i = 0; i < 3; i++) {
@@ -264,7 +295,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
     expect(warned.mock.calls).toStrictEqual([
       [
-        expect.stringMatching(/End the key in something that every request has.*errors\.md#key_undefined/),
+        expect.stringMatching(/End the key in a part that every request has.*errors\.md#key_undefined/),
         { type: 'TidegateWarning', code: 'KEY_UNDEFINED' },
       ],
     ])
@@ -286,7 +317,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'tells of every decision, and of every refusal'({ serve }) {
+  async 'calls the listeners for every decision and every denied request'({ serve }) {
     const [decided, denied] = [vi.fn(), vi.fn()]
     const { ask } = await serve({
       limiter: limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' })),
@@ -306,7 +337,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(denied.mock.calls).toStrictEqual([[['ip:127.0.0.1'], 429]])
   },
 
-  async 'answers with the status and body of the user'({ serve }) {
+  async 'responds with the status and body of the options'({ serve }) {
     const refusedWith = async (options: AnyOptions, headers = {}) => {
       const limiter = limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' }))
       const { ask } = await serve({ limiter, ...options })
@@ -335,7 +366,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(JSON.parse(String(text)).status).toBe(420)
   },
 
-  async 'lets a handler of the user answer'({ serve }) {
+  async 'lets a handler respond'({ serve }) {
     const { ask } = await serve(({ handler }) => ({
       limiter: limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' })),
       handler: handler(({ decision, status }) => ({ status: 418, text: `${decision.policy} ${status}` })),
@@ -346,7 +377,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(answer.headers['retry-after']).toBe('60')
   },
 
-  async 'counts a HEAD like a GET, and refuses it without a body'({ serve }) {
+  async 'counts a HEAD like a GET, and denies it without a body'({ serve }) {
     const rule = { policy: two, match: { methods: ['GET'] }, key: '{method} {path}' }
     const { ask } = await serve({ rules: [rule] })
     const first = await ask('/', {}, 'HEAD')
@@ -359,7 +390,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(refused.headers['retry-after']).toMatch(/^\d+$/)
   },
 
-  async 'works the same with a store that promises'({ serve }) {
+  async 'works with an asynchronous store'({ serve }) {
     const store = promisingStore()
     for (const options of [
       { limiter: createLimiter({ store, policy: two }), key: 'one' },
@@ -374,7 +405,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'works with a limiter elsewhere, which knows no more than to check'({ serve }) {
+  async 'works with a remote limiter that can only check'({ serve }) {
     const limiter = limiterOf(two)
     const remote = { check: async (key: string, cost?: number) => limiter.check(key, cost) }
     const { ask } = await serve({ limiter: remote })
@@ -387,7 +418,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect((await ask()).status).toBe(429)
   },
 
-  async 'while the store fails: open lets through, and says so'({ serve }) {
+  async 'store unavailable: open allows, and marks the response'({ serve }) {
     const { ask } = await serve(failing('open'))
     for (let i = 0; i < 3; i++) {
       const answer = await ask()
@@ -399,7 +430,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'while the store fails: closed answers 503'({ serve }) {
+  async 'store unavailable: closed responds with 503'({ serve }) {
     const { ask, application } = await serve(failing('closed'))
     const refused = await ask()
     expect(refused.status).toBe(503)
@@ -416,7 +447,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(application.handled).toBe(0)
   },
 
-  async 'while the store fails: local counts in this process'({ serve }) {
+  async 'store unavailable: local counts in this process'({ serve }) {
     const { ask } = await serve(failing('local'))
     const statuses = []
     for (let i = 0; i < 3; i++) {
@@ -427,7 +458,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(statuses).toStrictEqual([200, 200, 429])
   },
 
-  async 'while the store fails: of several limits the strictest counts'({ serve }) {
+  async 'store unavailable: the strictest of several limits decides'({ serve }) {
     const rules = [
       { policy: fixedWindow({ limit: 2, window: '1m', name: 'open' }) },
       { policy: fixedWindow({ limit: 2, window: '1m', name: 'closed', onStoreFailure: 'closed' }) },
@@ -438,7 +469,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(refused.headers['x-ratelimit-degraded']).toBe('closed')
   },
 
-  async 'without what keeps a store answering, its failure is the 500 of the framework'({ serve }) {
+  async 'with failure: false, a failing store is a 500 of the framework'({ serve }) {
     quiet()
     const limiter = createLimiter({ store: failingStore(), policy: two, failure: false })
     const { ask, application } = await serve({ limiter })
@@ -446,7 +477,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(application.handled).toBe(0)
   },
 
-  async 'answers 500, and charges nothing, for an error in a function of the user'({ serve }) {
+  async 'responds with 500, and charges nothing, if a function of the user throws'({ serve }) {
     quiet()
     const fail = () => {
       throw new Error('of the user')
@@ -474,7 +505,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'answers 500 also if what is thrown is no error, which frameworks take for "go on"'({ serve }) {
+  async 'responds with 500 also if the thrown value is not an error, which frameworks ignore'({ serve }) {
     quiet()
     for (const thrown of [undefined, null, 'route']) {
       const fail = () => {
@@ -494,7 +525,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'answers 500 if a body is promised, for which nobody waits'({ serve }) {
+  async 'responds with 500 if body returns a promise'({ serve }) {
     quiet()
     const body = (async () => 'later') as unknown as () => string
     const { ask, application } = await serve({ policy: two, cost: 2, body })
@@ -503,7 +534,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(application.handled).toBe(1)
   },
 
-  async 'answers 500 if the key of one rule rejects after that of another has thrown'({ serve }) {
+  async 'responds with 500 if one key rejects after another has thrown'({ serve }) {
     quiet()
     const fail = () => {
       throw new Error('of the user')
@@ -520,7 +551,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
   },
 
-  async 'charges no rule if another cannot be read'({ serve }) {
+  async 'charges no rule if another rule has an error'({ serve }) {
     quiet()
     const store = memoryStore()
     const bad = () => undefined as unknown as Policy
@@ -529,7 +560,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(store.peek({ policy: two, key: 'all', cost: 1 }).remaining).toBe(2)
   },
 
-  async 'queues what a leaky bucket holds back, and refuses beyond its capacity'({ serve }) {
+  async 'holds requests as the leaky bucket says, and denies beyond its capacity'({ serve }) {
     const policy = leakyBucket({ capacity: 2, leakRate: 5, name: 'leaky' })
     const { ask } = await serve({ limiter: limiterOf(policy), queue: true })
     const start = performance.now()
@@ -544,7 +575,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(held!.ms).toBeGreaterThanOrEqual(195)
   },
 
-  async 'lets go of a queued request whose client hangs up, and keeps its place'({ serve }) {
+  async 'releases a held request whose client disconnects, and keeps its place'({ serve }) {
     const limiter = limiterOf(leakyBucket({ capacity: 3, leakRate: 5, name: 'leaky' }))
     let decided = () => {}
     const both = new Promise<void>((resolve) => {
@@ -561,13 +592,13 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(application.handled).toBe(1)
     expect((await limiter.peek('all')).remaining).toBe(1)
-    // The one behind it waits as long as if it were still there.
+    // The next request waits as long as if the released one were still there.
     const start = performance.now()
     expect((await ask()).status).toBe(200)
     expect(performance.now() - start).toBeGreaterThanOrEqual(395)
   },
 
-  async 'counts a client that hangs up while something is waited for'({ serve }) {
+  async 'counts a client that disconnects while a function is pending'({ serve }) {
     const limiter = limiterOf(two)
     const { begin, application } = await serve({
       limiter,
@@ -589,7 +620,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(application.handled).toBe(2)
   },
 
-  async 'runs nothing for a client that has hung up and that nothing counts'({ serve }) {
+  async 'does not run an uncounted request of a disconnected client'({ serve }) {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     let isKnown = false
     const { begin, application } = await serve({
@@ -607,7 +638,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(application.handled).toBe(0)
   },
 
-  async 'is not got around by another way to write the target'({ framework, serve }) {
+  async 'cannot be bypassed by another spelling of the target'({ framework, serve }) {
     const rules = ['/login', '/{locale}/login'].map((path) => ({
       match: { path },
       policy: fixedWindow({ limit: 1, window: '1m', name: path === '/login' ? 'one' : 'other' }),
@@ -616,22 +647,22 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     for (const target of ['/login', '/en/login']) expect((await ask(target)).status).toBe(200)
     const targets = ['//login', '/login#x', '/Login/', 'http://host/login']
     if (framework.routesTargets) {
-      // To a URL these are something else.
+      // A URL parser would change these.
       targets.push('/./login', '/%2e/login', '/../login', '/x\\y/login')
       targets.push('x://y/login', 'http:///login', 'x://y;z/login')
     }
-    // What some of them do not take at all is as good.
+    // Some frameworks reject a target, which is as good.
     for (const target of targets) expect([400, 404, 429]).toContain((await ask(target)).status)
     expect(application.handled).toBe(2)
   },
 
-  async 'does not hold anybody in a dry run'({ serve }) {
+  async 'holds no request in a dry run'({ serve }) {
     const limiter = limiterOf(leakyBucket({ capacity: 2, leakRate: '1/1h', name: 'leaky' }))
     const { ask } = await serve({ limiter, queue: true, enforce: false })
     for (let i = 0; i < 3; i++) expect((await ask()).status).toBe(200)
   },
 
-  async 'gives back what a request took, by the status of its answer'({ serve }) {
+  async 'refunds a request by the status of its response'({ serve }) {
     const isReason = (status: number) => status >= 500
     const store = memoryStore()
     const left = (policy: Policy) => store.peek({ policy, key: 'all', cost: 1 }).remaining
@@ -657,7 +688,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(left(other)).toBe(4)
   },
 
-  async 'gives back nothing before the whole answer is sent'({ serve }) {
+  async 'refunds nothing before the whole response is sent'({ serve }) {
     const limiter = limiterOf(two)
     const asked = vi.fn()
     const refundWhen = (status: number) => {
@@ -668,7 +699,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     const first = begin('/held/500')
     await new Promise((resolve) => first.once('response', resolve))
     expect((await limiter.peek('all')).remaining).toBe(1)
-    // Hung up before the end: it is not given back at all.
+    // A cancelled response is not refunded.
     first.destroy()
     const second = ask('/held/500')
     await vi.waitFor(() => expect(application.handled).toBe(2))
@@ -735,7 +766,7 @@ function failing(onStoreFailure: 'open' | 'closed' | 'local'): AnyOptions {
   return { limiter: createLimiter({ store: failingStore(), policy }) }
 }
 
-/** What an answer says of limits. */
+/** The rate limit headers of a response. */
 function limitHeaders({ headers }: Answer): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.includes('ratelimit')))
 }
@@ -744,7 +775,7 @@ function prefixed(prefix: string, fields: Record<string, string>): Record<string
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [prefix + name, value]))
 }
 
-/** Frameworks print the errors that they answer with 500. */
+/** Frameworks print errors that become a 500. */
 function quiet(): void {
   vi.spyOn(console, 'error').mockImplementation(() => {})
 }

@@ -1,15 +1,15 @@
 import type { RateLimitEvent, RateLimitOptions } from '../src/rate-limit-options.js'
 
 /*
- * What the table of cases needs of a framework: a server of the framework's own, with our middleware in front
- * of one application that is the same everywhere.
+ * The part of a framework that the cases need: its own server, with the middleware in front of one application that is the
+ * same for all frameworks.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: each framework has its own kind of request
 export type AnyRequest = any
 export type AnyOptions = RateLimitOptions<AnyRequest> & { handler?: unknown }
 
-/** How to do in this framework what options may do. */
+/** Helpers for options that depend on the framework. */
 export interface Tools {
   header(request: AnyRequest, name: string): string | undefined
   /** A `handler` that answers with this status and text. */
@@ -19,9 +19,9 @@ export interface Tools {
 export interface Framework {
   name: string
   tools: Tools
-  /** The path of the application's pages as the framework calls it, if it does. */
+  /** The route of the application's pages, if the framework has routes. */
   route: string | undefined
-  /** Whether it routes the target as it was sent, and not a URL that was made of it. */
+  /** Whether the router sees the target as it was sent, and not a parsed URL. */
   routesTargets: boolean
   serve(options: AnyOptions, application: Application): Promise<Serving>
 }
@@ -31,16 +31,13 @@ export interface Serving {
   close(): Promise<void>
 }
 
-/** What is served behind the middleware. */
+/** The application behind the middleware. */
 export interface Application {
-  /** How often it was reached. */
+  /** The number of requests that reached it. */
   handled: number
-  /** Ends the answers that are waiting to be. */
+  /** Ends the held responses. */
   release(): void
-  /**
-   * `/status/503` answers with that status; `/held/503` likewise, but its answer ends when it is released.
-   * Everything else is `hello`.
-   */
+  /** `/status/503` has that status; `/held/503` too, but its response ends only when it is released. */
   answer(path: string): { status: number; body: string | AsyncIterable<string> }
 }
 

@@ -1,3 +1,4 @@
+import { type ErrorCode, errorDocs } from '../errors.js'
 import type { FailureEvent } from './events.js'
 
 /**
@@ -34,12 +35,13 @@ function messageOf(error: unknown): string {
   return message.endsWith('.') ? message : `${message}.`
 }
 
-function warn(code: string, message: string): void {
+function warn(code: ErrorCode, message: string): void {
+  const text = `${message} See ${errorDocs(code)}`
   const { process, console } = globalThis as {
     process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void }
     console?: { warn(message: string): void }
   }
   if (typeof process?.emitWarning === 'function')
-    process.emitWarning(message, { type: 'TidegateWarning', code: `TIDEGATE_${code}` })
-  else console?.warn(`TidegateWarning [TIDEGATE_${code}]: ${message}`)
+    process.emitWarning(text, { type: 'TidegateWarning', code: `TIDEGATE_${code}` })
+  else console?.warn(`TidegateWarning [TIDEGATE_${code}]: ${text}`)
 }

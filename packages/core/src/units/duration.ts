@@ -1,7 +1,10 @@
 type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
 
-/** Milliseconds, or a number with a unit: `'500ms'`, `'30s'`, `'1m'`, `'2h'`, `'1d'`. */
-export type Duration = number | `${number}${DurationUnit}`
+/**
+ * Milliseconds, or a number with a unit: `'500ms'`, `'30s'`, `'1m'`, `'2h'`, `'1d'`. Any string compiles, so that a
+ * value from a configuration needs no cast; an invalid one is rejected when it is used.
+ */
+export type Duration = number | `${number}${DurationUnit}` | (string & {})
 
 const UNIT_MS: Record<DurationUnit, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 

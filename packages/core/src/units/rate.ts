@@ -1,7 +1,7 @@
 import { MAX_DURATION_MS, parseDuration } from './duration.js'
 
-/** Units per second, or units per duration: `10`, `0.5`, `'100/1m'`. */
-export type Rate = number | `${number}/${string}`
+/** Units per second, or units per duration: `10`, `0.5`, `'100/1m'`. Any string compiles, as for a `Duration`. */
+export type Rate = number | `${number}/${string}` | (string & {})
 
 const US_PER_SECOND = 1_000_000n
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
