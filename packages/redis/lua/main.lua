@@ -22,7 +22,8 @@ Output: the time, then three whole numbers for each limit:
         then one message for each entry that failed. An entry that fails does not affect the others.
 
 Redis creates every function of a script on each call, which costs a lone check more than the decision itself. So an
-algorithm is one function that creates the functions it needs, and this file has none.
+algorithm is one function that creates the functions it needs, and this file has none. `ARGV[1] + 0` is a number, and
+faster than a call of tonumber.
 ]]
 local PEEK, TOGETHER, REFUND, REPAIR, RESET = 1, 2, 3, 4, 5
 

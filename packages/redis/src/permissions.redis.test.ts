@@ -70,7 +70,7 @@ it('only the entries of a call that need a denied command fail; a take fails as 
         return /can't run this command/.test(answer.reason.message) ? failed : answer.reason
       }),
     ).toStrictEqual([[3], failed, failed, failed, failed, [2], [1, 4], [1]])
-    expect(await admin.info('commandstats')).toMatch(/cmdstat_eval:calls=1,/)
+    expect(await admin.info('commandstats')).toMatch(/cmdstat_evalsha:calls=1,/)
   } finally {
     await store.close()
     admin.disconnect()
