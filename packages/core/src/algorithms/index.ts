@@ -19,11 +19,11 @@ export type KeyState =
 
 // TypeScript cannot express that `policy.algorithm` picks the algorithm whose policies and states fit.
 const ALGORITHMS = {
-  'fixed-window': { ...fixedWindow },
-  'sliding-window-log': { ...slidingWindowLog },
-  'sliding-window-counter': { ...slidingWindowCounter },
-  'token-bucket': { ...tokenBucket },
-  'leaky-bucket': { ...leakyBucket },
+  'fixed-window': { decide: fixedWindow.decide, refund: fixedWindow.refund },
+  'sliding-window-log': { decide: slidingWindowLog.decide, refund: slidingWindowLog.refund },
+  'sliding-window-counter': { decide: slidingWindowCounter.decide, refund: slidingWindowCounter.refund },
+  'token-bucket': { decide: tokenBucket.decide, refund: tokenBucket.refund },
+  'leaky-bucket': { decide: leakyBucket.decide, refund: leakyBucket.refund },
 } as unknown as Record<AlgorithmName, Algorithm<Policy, KeyState>>
 
 /**
