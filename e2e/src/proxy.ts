@@ -1,14 +1,22 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { pause } from '@tidegate/fixtures/until'
 
-/** What happens to what Redis answers: it comes, it comes later, pieces of it get lost, or nothing comes at all. */
-export type Trouble = { readonly delayMs: number } | 'pieces are lost' | 'all is lost' | 'none'
+/**
+ * The fault of a connection to Redis: replies that arrive late, a distance that delays both directions, every fifth chunk
+ * of the replies lost, or all replies lost.
+ */
+export type Trouble =
+  | { readonly delayMs: number }
+  | { readonly eachWayMs: number }
+  | 'pieces are lost'
+  | 'all is lost'
+  | 'none'
 
-/** A way to Redis that can be made bad. */
+/** A TCP proxy in front of Redis with faults on demand. */
 export interface Detour {
   readonly url: string
   trouble: Trouble
-  /** Closes every connection that goes through it. */
+  /** Closes every connection through the proxy. */
   cut(): void
   stop(): Promise<void>
 }
@@ -29,22 +37,26 @@ export async function startProxy(toPort: number): Promise<Detour> {
         other.destroy()
       })
     }
-    client.on('data', (data) => redis.write(data))
-    // One after the other: nothing is overtaken, also when the trouble ends.
-    let before = Promise.resolve()
+    // Each chunk waits for the one before, so that the order stays when the fault ends.
+    let sent = Promise.resolve()
+    client.on('data', (data) => {
+      const { trouble } = proxy
+      if (typeof trouble === 'object' && 'eachWayMs' in trouble) {
+        sent = writeAfter(pause(trouble.eachWayMs), sent, data, redis)
+      } else redis.write(data)
+    })
+    let received = Promise.resolve()
     redis.on('data', (data) => {
-      before = passOn(data, client, before)
+      received = reply(data, client, received)
     })
   })
 
   let pieces = 0
-  async function passOn(data: Buffer, client: Socket, before: Promise<void>): Promise<void> {
+  async function reply(data: Buffer, client: Socket, before: Promise<void>): Promise<void> {
     const { trouble } = proxy
     if (trouble === 'all is lost') return
     if (trouble === 'pieces are lost' && pieces++ % EVERY === 0) return
-    if (typeof trouble === 'object') await pause(trouble.delayMs)
-    await before
-    if (!client.destroyed) client.write(data)
+    await writeAfter(typeof trouble === 'object' ? pause(delayOf(trouble)) : undefined, before, data, client)
   }
 
   await new Promise<void>((resolve, reject) => {
@@ -66,5 +78,20 @@ export async function startProxy(toPort: number): Promise<Detour> {
   return proxy
 }
 
-/** Of so many pieces, one is lost. */
+function delayOf(trouble: Exclude<Trouble, string>): number {
+  return 'eachWayMs' in trouble ? trouble.eachWayMs : trouble.delayMs
+}
+
+async function writeAfter(
+  delay: Promise<void> | undefined,
+  before: Promise<void>,
+  data: Buffer,
+  to: Socket,
+): Promise<void> {
+  await delay
+  await before
+  if (!to.destroyed) to.write(data)
+}
+
+/** One of this many chunks is lost. */
 const EVERY = 5
