@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { pause } from '@tidegate/fixtures/until'
+import { nowMs } from './wall-clock.js'
 
 /**
  * The fault of a connection to Redis: replies that arrive late, a distance that delays both directions, every fifth chunk
@@ -12,10 +13,17 @@ export type Trouble =
   | 'all is lost'
   | 'none'
 
+interface Late {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 /** A TCP proxy in front of Redis with faults on demand. */
 export interface Detour {
   readonly url: string
   trouble: Trouble
+  /** The times in which the proxy itself was late: this process got no processor. */
+  readonly late: readonly Late[]
   /** Closes every connection through the proxy. */
   cut(): void
   stop(): Promise<void>
@@ -42,7 +50,7 @@ export async function startProxy(toPort: number): Promise<Detour> {
     client.on('data', (data) => {
       const { trouble } = proxy
       if (typeof trouble === 'object' && 'eachWayMs' in trouble) {
-        sent = writeAfter(pause(trouble.eachWayMs), sent, data, redis)
+        sent = writeAfter(delay(trouble.eachWayMs), sent, data, redis)
       } else redis.write(data)
     })
     let received = Promise.resolve()
@@ -51,12 +59,20 @@ export async function startProxy(toPort: number): Promise<Detour> {
     })
   })
 
+  const late: Late[] = []
+  async function delay(ms: number): Promise<void> {
+    const fromMs = nowMs()
+    await pause(ms)
+    const toMs = nowMs()
+    if (toMs - fromMs > ms + LATE_MS) late.push({ fromMs, toMs })
+  }
+
   let pieces = 0
   async function reply(data: Buffer, client: Socket, before: Promise<void>): Promise<void> {
     const { trouble } = proxy
     if (trouble === 'all is lost') return
     if (trouble === 'pieces are lost' && pieces++ % EVERY === 0) return
-    await writeAfter(typeof trouble === 'object' ? pause(delayOf(trouble)) : undefined, before, data, client)
+    await writeAfter(typeof trouble === 'object' ? delay(delayOf(trouble)) : undefined, before, data, client)
   }
 
   await new Promise<void>((resolve, reject) => {
@@ -66,6 +82,7 @@ export async function startProxy(toPort: number): Promise<Detour> {
   const proxy: Detour = {
     url: `redis://127.0.0.1:${port}`,
     trouble: 'none',
+    late,
     cut() {
       for (const socket of sockets) socket.destroy()
     },
@@ -83,15 +100,17 @@ function delayOf(trouble: Exclude<Trouble, string>): number {
 }
 
 async function writeAfter(
-  delay: Promise<void> | undefined,
+  delayed: Promise<void> | undefined,
   before: Promise<void>,
   data: Buffer,
   to: Socket,
 ): Promise<void> {
-  await delay
+  await delayed
   await before
   if (!to.destroyed) to.write(data)
 }
 
+/** A timer that is later than this was not merely rounded. */
+const LATE_MS = 5
 /** One of this many chunks is lost. */
 const EVERY = 5
