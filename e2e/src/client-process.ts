@@ -10,7 +10,7 @@ export interface ClientOptions {
   readonly listens?: boolean
 }
 
-export interface Result<Value> {
+interface Result<Value> {
   readonly value?: Value
   readonly error?: { readonly code?: string; readonly message: string }
   readonly tookMs: number

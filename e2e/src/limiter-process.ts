@@ -5,7 +5,7 @@ import type { definePolicy } from '@tidegate/core'
 import type { Check } from './history.js'
 
 /** A number of checks at a steady rate, the same number in a row for each key. */
-export interface LimiterRun {
+interface LimiterRun {
   readonly perSecond: number
   readonly checks: number
   readonly perKey: number

@@ -7,7 +7,7 @@ import { until } from '@tidegate/fixtures/until'
 
 const COMMAND = createRequire(import.meta.url).resolve('tidegate/bin/tidegate.mjs')
 
-export interface LogLine {
+interface LogLine {
   readonly level: string
   readonly msg: string
 }

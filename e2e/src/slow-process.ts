@@ -17,7 +17,7 @@ const LIMIT = 50
 const PER_KEY = 200
 const policy = { algorithm: 'fixed-window', limit: LIMIT, window: '365d', name: 'exact' } as const
 
-export interface SlowRun {
+interface SlowRun {
   readonly checks: number
   /** Units that the limit allows in all. */
   readonly allowed: number
@@ -36,7 +36,7 @@ export interface Comparison {
 }
 
 /** Makes a process slow until `end`, which is called after the process has ended. */
-export type SlowDown = (
+type SlowDown = (
   process: LimiterProcess['process'] | ServiceProcess['process'],
 ) => Promise<{ end(): Promise<void> }>
 
