@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
-import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import type { RedisServer } from '@tidegate/fixtures/redis-server'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { report } from './src/figures.js'
+import { startHealthyRedis } from './src/healthy-redis.js'
 import { compareLimiter, compareService, expectLimitHeld, figuresOf, inWords } from './src/slow-process.js'
 
 /** See `block-loop.mjs`. */
@@ -13,7 +14,7 @@ const TIMEOUT_MS = 240_000
 
 let redis: RedisServer
 beforeEach(async () => {
-  redis = await startRedis()
+  redis = await startHealthyRedis()
 })
 afterEach(() => redis?.stop())
 

@@ -1,7 +1,8 @@
-import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import type { RedisServer } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { percentile, report, whole } from './src/figures.js'
+import { raisePriority, startHealthyRedis } from './src/healthy-redis.js'
 import type { Check } from './src/history.js'
 import { createHttpClient } from './src/http-client.js'
 import { startLimiter } from './src/limiter-process.js'
@@ -17,14 +18,18 @@ const MAX_SHARE = 0.001
 
 let redis: RedisServer
 let proxy: Detour
+let endPriority: () => void
 beforeEach(async () => {
-  redis = await startRedis()
+  // The proxy is part of the network: a network does not wait for a processor.
+  endPriority = raisePriority(process.pid)
+  redis = await startHealthyRedis()
   proxy = await startProxy(redis.port)
   proxy.trouble = { eachWayMs: EACH_WAY_MS }
 })
 afterEach(async () => {
   await proxy?.stop()
   await redis?.stop()
+  endPriority?.()
 })
 
 it('Redis 30 ms away, 400 checks a second, default deadline: the store answers', async () => {

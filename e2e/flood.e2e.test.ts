@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { slidingWindowLog } from '@tidegate/core'
 import { makeCertificate } from '@tidegate/fixtures/certificate'
-import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import type { RedisServer } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -18,6 +18,7 @@ import {
   sendStreams,
   type Tally,
 } from './src/flood.js'
+import { startHealthyRedis } from './src/healthy-redis.js'
 import { type HonestClient, type HonestResult, startHonestClients } from './src/honest-clients.js'
 import { CHECK, createHttpClient } from './src/http-client.js'
 import { type ServiceProcess, startService } from './src/service.js'
@@ -164,7 +165,7 @@ writeFileSync(keyFile, certificate.key)
 
 let redis: RedisServer
 beforeAll(async () => {
-  redis = await startRedis()
+  redis = await startHealthyRedis()
   await fillLog(redis.url)
 })
 afterAll(async () => {
