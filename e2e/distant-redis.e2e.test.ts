@@ -1,13 +1,13 @@
 import type { RedisServer } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type Distance, startDistance } from './src/distance.js'
 import { percentile, report, whole } from './src/figures.js'
-import { raisePriority, startHealthyRedis } from './src/healthy-redis.js'
+import { startHealthyRedis } from './src/healthy-redis.js'
 import type { Check } from './src/history.js'
 import { createHttpClient } from './src/http-client.js'
 import { startLimiter } from './src/limiter-process.js'
 import { askService, startLoad } from './src/load.js'
-import { type Detour, startProxy } from './src/proxy.js'
 import { startService } from './src/service.js'
 
 const EACH_WAY_MS = 15
@@ -17,25 +17,20 @@ const MIN_CHECKS = 2000
 const MAX_SHARE = 0.001
 
 let redis: RedisServer
-let proxy: Detour
-let endPriority: () => void
+let distance: Distance
 beforeEach(async () => {
-  // The proxy is part of the network: a network does not wait for a processor.
-  endPriority = raisePriority(process.pid)
   redis = await startHealthyRedis()
-  proxy = await startProxy(redis.port)
-  proxy.trouble = { eachWayMs: EACH_WAY_MS }
+  distance = await startDistance(redis.port, EACH_WAY_MS)
 })
 afterEach(async () => {
-  await proxy?.stop()
+  await distance?.stop()
   await redis?.stop()
-  endPriority?.()
 })
 
 it('Redis 30 ms away, 400 checks a second, default deadline: the store answers', async () => {
   const library = await checkByLibrary()
   const service = await checkByService()
-  const figures = { library: figuresOf(library, proxy), service: figuresOf(service, proxy) }
+  const figures = { library: figuresOf(library), service: figuresOf(service) }
   const inWords = ({ checks, withoutStore, p50Ms }: ReturnType<typeof figuresOf>) =>
     `${withoutStore} of ${whole(checks)} checks answered without Redis, latency p50 ${whole(p50Ms)} ms`
   report({
@@ -60,7 +55,7 @@ it('Redis 30 ms away, 400 checks a second, default deadline: the store answers',
 
 async function checkByLibrary(): Promise<Check[]> {
   const policy = { algorithm: 'fixed-window', limit: 1_000_000, window: '365d', name: 'distant' } as const
-  const limiter = await startLimiter(proxy.url, policy)
+  const limiter = await startLimiter(distance.url, policy)
   try {
     return await limiter.run({ perSecond: PER_SECOND, checks: CHECKS, perKey: 1, prefix: 'library' })
   } finally {
@@ -69,7 +64,7 @@ async function checkByLibrary(): Promise<Check[]> {
 }
 
 async function checkByService(): Promise<Check[]> {
-  const service = await startService(`store: '${proxy.url}'
+  const service = await startService(`store: '${distance.url}'
 policies:
   distant: { algorithm: fixed-window, limit: 1000000, window: 365d }
 `)
@@ -91,14 +86,9 @@ policies:
   }
 }
 
-/** Of all checks but those during which the proxy itself was late. */
-function figuresOf(all: readonly Check[], { late }: Detour) {
-  const made = all.filter(
-    ({ startMs, endMs }) => !late.some(({ fromMs, toMs }) => fromMs < endMs && toMs > startMs),
-  )
+function figuresOf(made: readonly Check[]) {
   return {
     checks: made.length,
-    proxyWasLate: all.length - made.length,
     withoutStore: made.filter(({ degraded }) => degraded !== undefined).length,
     open: made.filter(({ degraded }) => degraded === 'open').length,
     p50Ms: percentile(

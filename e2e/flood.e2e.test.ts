@@ -244,7 +244,7 @@ describe('a flood of a healthy Redis through a process on one core', () => {
 async function fillLog(redisUrl: string): Promise<void> {
   const policy = slidingWindowLog({ limit: LOG_LIMIT, window: '365d', name: 'log' })
   // One check for each call: checks of one call have the same time, and share an entry.
-  const store = new RedisStore(redisUrl, { maxBatch: 1, rememberRefusalsMs: 0 })
+  const store = new RedisStore(redisUrl, { maxBatch: 1, rememberRefusalsMs: 0, connectTimeoutMs: 30_000 })
   try {
     for (let filled = 0; filled < LOG_LIMIT - 100; filled += 900) {
       const checks = Array.from({ length: 900 }, () => store.check({ policy, key: 'long', cost: 1 }))

@@ -1,30 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { pause } from '@tidegate/fixtures/until'
-import { nowMs } from './wall-clock.js'
 
-/**
- * The fault of a connection to Redis: replies that arrive late, a distance that delays both directions, every fifth chunk
- * of the replies lost, or all replies lost.
- */
-export type Trouble =
-  | { readonly delayMs: number }
-  | { readonly eachWayMs: number }
-  | 'pieces are lost'
-  | 'all is lost'
-  | 'none'
+/** What happens to what Redis answers: it comes, it comes later, pieces of it get lost, or nothing comes at all. */
+export type Trouble = { readonly delayMs: number } | 'pieces are lost' | 'all is lost' | 'none'
 
-interface Late {
-  readonly fromMs: number
-  readonly toMs: number
-}
-
-/** A TCP proxy in front of Redis with faults on demand. */
+/** A way to Redis that can be made bad. */
 export interface Detour {
   readonly url: string
   trouble: Trouble
-  /** The times in which the proxy itself was late: this process got no processor. */
-  readonly late: readonly Late[]
-  /** Closes every connection through the proxy. */
+  /** Closes every connection that goes through it. */
   cut(): void
   stop(): Promise<void>
 }
@@ -45,34 +29,22 @@ export async function startProxy(toPort: number): Promise<Detour> {
         other.destroy()
       })
     }
-    // Each chunk waits for the one before, so that the order stays when the fault ends.
-    let sent = Promise.resolve()
-    client.on('data', (data) => {
-      const { trouble } = proxy
-      if (typeof trouble === 'object' && 'eachWayMs' in trouble) {
-        sent = writeAfter(delay(trouble.eachWayMs), sent, data, redis)
-      } else redis.write(data)
-    })
-    let received = Promise.resolve()
+    client.on('data', (data) => redis.write(data))
+    // One after the other: nothing is overtaken, also when the trouble ends.
+    let before = Promise.resolve()
     redis.on('data', (data) => {
-      received = reply(data, client, received)
+      before = passOn(data, client, before)
     })
   })
 
-  const late: Late[] = []
-  async function delay(ms: number): Promise<void> {
-    const fromMs = nowMs()
-    await pause(ms)
-    const toMs = nowMs()
-    if (toMs - fromMs > ms + LATE_MS) late.push({ fromMs, toMs })
-  }
-
   let pieces = 0
-  async function reply(data: Buffer, client: Socket, before: Promise<void>): Promise<void> {
+  async function passOn(data: Buffer, client: Socket, before: Promise<void>): Promise<void> {
     const { trouble } = proxy
     if (trouble === 'all is lost') return
     if (trouble === 'pieces are lost' && pieces++ % EVERY === 0) return
-    await writeAfter(typeof trouble === 'object' ? delay(delayOf(trouble)) : undefined, before, data, client)
+    if (typeof trouble === 'object') await pause(trouble.delayMs)
+    await before
+    if (!client.destroyed) client.write(data)
   }
 
   await new Promise<void>((resolve, reject) => {
@@ -82,7 +54,6 @@ export async function startProxy(toPort: number): Promise<Detour> {
   const proxy: Detour = {
     url: `redis://127.0.0.1:${port}`,
     trouble: 'none',
-    late,
     cut() {
       for (const socket of sockets) socket.destroy()
     },
@@ -95,22 +66,5 @@ export async function startProxy(toPort: number): Promise<Detour> {
   return proxy
 }
 
-function delayOf(trouble: Exclude<Trouble, string>): number {
-  return 'eachWayMs' in trouble ? trouble.eachWayMs : trouble.delayMs
-}
-
-async function writeAfter(
-  delayed: Promise<void> | undefined,
-  before: Promise<void>,
-  data: Buffer,
-  to: Socket,
-): Promise<void> {
-  await delayed
-  await before
-  if (!to.destroyed) to.write(data)
-}
-
-/** A timer that is later than this was not merely rounded. */
-const LATE_MS = 5
-/** One of this many chunks is lost. */
+/** Of so many pieces, one is lost. */
 const EVERY = 5
