@@ -13,7 +13,7 @@ import { startService } from './src/service.js'
 const EACH_WAY_MS = 15
 const PER_SECOND = 400
 const CHECKS = 10 * PER_SECOND
-const MIN_CHECKS = 2000
+const MIN_CHECKS = 1000
 const MAX_SHARE = 0.001
 
 let redis: RedisServer

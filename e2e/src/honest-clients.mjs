@@ -1,5 +1,6 @@
-// Well-behaved clients, each with one connection and one request at a time. Argument: a JSON list of
-// { name, url, headers, ca }. On a message it stops and sends what each client received.
+// Well-behaved clients, each with one connection and one request at a time. Arguments: a JSON list of
+// { name, url, headers, ca }, and the number of requests of each. After these, or on a message, the process sends what
+// each client received.
 // The clients have an address of their own: a service can tell them from a client on 127.0.0.1.
 import { once } from 'node:events'
 import * as http from 'node:http'
@@ -11,6 +12,7 @@ const ADDRESS = '127.0.0.2'
 /** @typedef {{ name: string, url: string, headers?: Record<string, string>, ca?: string }} Client */
 /** @type {Client[]} */
 const clients = JSON.parse(process.argv[2] ?? '[]')
+const requests = Number(process.argv[3] ?? Number.POSITIVE_INFINITY)
 let isRunning = true
 
 /** @param {Client} client */
@@ -22,7 +24,7 @@ async function run({ name, url, headers = {}, ca }) {
   /** @type {string[]} */
   const errors = []
   let slowestMs = 0
-  while (isRunning) {
+  for (let n = 0; isRunning && n < requests; n++) {
     const startMs = performance.now()
     try {
       const sent = request(url, { agent, headers, localAddress: ADDRESS })
@@ -42,10 +44,9 @@ async function run({ name, url, headers = {}, ca }) {
   return { name, responses, errors, slowestMs }
 }
 
-const results = clients.map(run)
 process.on('disconnect', () => process.exit(0))
-process.once('message', async () => {
+process.once('message', () => {
   isRunning = false
-  process.send?.(await Promise.all(results))
 })
-process.send?.('ready')
+process.send?.('started')
+process.send?.(await Promise.all(clients.map(run)))

@@ -19,6 +19,8 @@ export interface HonestResult {
 }
 
 export interface HonestClients {
+  /** Waits for a limited number of requests and returns what the clients received. */
+  finish(): Promise<HonestResult[]>
   /** Ends the clients and returns what they received. */
   stop(): Promise<HonestResult[]>
   kill(): Promise<void>
@@ -27,13 +29,18 @@ export interface HonestClients {
 const PROGRAM = fileURLToPath(new URL('./honest-clients.mjs', import.meta.url))
 
 /** Starts clients in a process of their own, so that a flood from this process does not delay them. */
-export async function startHonestClients(clients: readonly HonestClient[]): Promise<HonestClients> {
-  const child = fork(PROGRAM, [JSON.stringify(clients)])
+export async function startHonestClients(
+  clients: readonly HonestClient[],
+  requests?: number,
+): Promise<HonestClients> {
+  const args = [JSON.stringify(clients), ...(requests === undefined ? [] : [String(requests)])]
+  const child = fork(PROGRAM, args)
   const exit = once(child, 'exit')
   await once(child, 'message')
+  const results = once(child, 'message')
   return {
+    finish: async () => (await results)[0] as HonestResult[],
     async stop() {
-      const results = once(child, 'message')
       child.send('stop')
       return (await results)[0] as HonestResult[]
     },
@@ -41,5 +48,18 @@ export async function startHonestClients(clients: readonly HonestClient[]): Prom
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
       await exit
     },
+  }
+}
+
+/** Sends a number of requests, one after the other. */
+export async function sendRequests(
+  client: HonestClient,
+  requests: number,
+): Promise<HonestResult['responses'] | undefined> {
+  const clients = await startHonestClients([client], requests)
+  try {
+    return (await clients.finish())[0]?.responses
+  } finally {
+    await clients.kill()
   }
 }

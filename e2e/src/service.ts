@@ -10,6 +10,7 @@ const COMMAND = createRequire(import.meta.url).resolve('tidegate/bin/tidegate.mj
 interface LogLine {
   readonly level: string
   readonly msg: string
+  readonly err?: { readonly message: string }
 }
 
 /** A `tidegate start` process on a free port. */

@@ -13,6 +13,6 @@ export function storeFailuresOf(service: ServiceProcess, exposition: string): st
     ...service
       .log()
       .filter(({ level, msg }) => level === 'error' || (level === 'warn' && /store/i.test(msg)))
-      .map(({ level, msg }) => `log: ${level} ${msg}`),
+      .map(({ level, msg, err }) => `log: ${level} ${msg} (${err?.message})`),
   ]
 }
