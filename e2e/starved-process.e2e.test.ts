@@ -2,6 +2,7 @@ import type { RedisServer } from '@tidegate/fixtures/redis-server'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { report } from './src/figures.js'
 import { startHealthyRedis } from './src/healthy-redis.js'
+import { startLimiter } from './src/limiter-process.js'
 import { compareLimiter, compareService, expectLimitHeld, figuresOf, inWords } from './src/slow-process.js'
 import { type Starvation, starve } from './src/starve.js'
 
@@ -46,6 +47,29 @@ it(
     expect(stops).toBeGreaterThan(MIN_STOPS)
     expectLimitHeld(library)
     expectLimitHeld(service)
+  },
+  TIMEOUT_MS,
+)
+
+it(
+  'a process that is starved from its start on connects, and reports no failed store',
+  async () => {
+    let starvation: Starvation | undefined
+    const policy = { algorithm: 'fixed-window', limit: 10, window: '365d', name: 'cold' } as const
+    const limiter = await startLimiter(redis.url, policy, {
+      async onSpawn(child) {
+        starvation = await starve(child)
+      },
+    })
+    try {
+      const made = await limiter.run({ perSecond: 20, checks: 20, perKey: 20, prefix: 'cold' })
+      expect(await limiter.events()).toStrictEqual([])
+      expect(made.filter(({ degraded }) => degraded !== undefined)).toStrictEqual([])
+      expect(made.filter(({ allowed }) => allowed)).toHaveLength(policy.limit)
+    } finally {
+      await limiter.stop()
+      await starvation?.end()
+    }
   },
   TIMEOUT_MS,
 )

@@ -26,12 +26,19 @@ export interface LimiterProcess {
   stop(): Promise<void>
 }
 
+interface LimiterProcessOptions {
+  /** Additional arguments for Node.js. Default: none. */
+  readonly nodeArgs?: readonly string[] | undefined
+  /** Called as soon as the process exists. Default: nothing is called. */
+  readonly onSpawn?: (child: ChildProcess) => Promise<void>
+}
+
 const PROGRAM = fileURLToPath(new URL('./limiter-process.mjs', import.meta.url))
 
 export async function startLimiter(
   redisUrl: string,
   policy: Parameters<typeof definePolicy>[0],
-  nodeArgs: readonly string[] = [],
+  { nodeArgs = [], onSpawn }: LimiterProcessOptions = {},
 ): Promise<LimiterProcess> {
   const child = fork(PROGRAM, [redisUrl, JSON.stringify(policy)], { execArgv: [...nodeArgs] })
   const exit = once(child, 'exit')
@@ -47,7 +54,9 @@ export async function startLimiter(
     child.send(message)
     return (await answered) as Answer
   }
-  await answer()
+  const ready = answer()
+  await onSpawn?.(child)
+  await ready
   return {
     process: child,
     load: (perSecond) => void child.send({ task: 'load', perSecond }),

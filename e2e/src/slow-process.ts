@@ -47,7 +47,7 @@ export interface SlowOptions {
 }
 
 export async function compareLimiter({ redisUrl, nodeArgs, slowDown }: SlowOptions): Promise<Comparison> {
-  const limiter = await startLimiter(redisUrl, policy, nodeArgs)
+  const limiter = await startLimiter(redisUrl, policy, { nodeArgs })
   let slowness: { end(): Promise<void> } | undefined
   const run = async (prefix: string) =>
     summaryOf(await limiter.run({ perSecond: 2000, checks: LIBRARY_CHECKS, perKey: PER_KEY, prefix }))
