@@ -2,9 +2,13 @@ import type { RedisServer } from '@tidegate/fixtures/redis-server'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { report } from './src/figures.js'
 import { startHealthyRedis } from './src/healthy-redis.js'
+import { createHttpClient } from './src/http-client.js'
 import { startLimiter } from './src/limiter-process.js'
+import { askService } from './src/load.js'
+import { startService } from './src/service.js'
 import { compareLimiter, compareService, expectLimitHeld, figuresOf, inWords } from './src/slow-process.js'
 import { type Starvation, starve } from './src/starve.js'
+import { storeFailuresOf } from './src/store-failures.js'
 
 const MIN_STOPS = 20
 
@@ -51,12 +55,13 @@ it(
   TIMEOUT_MS,
 )
 
+const cold = { algorithm: 'fixed-window', limit: 10, window: '365d', name: 'cold' } as const
+
 it(
-  'a process that is starved from its start on connects, and reports no failed store',
+  'a limiter that is starved from its start on connects, and reports no failed store',
   async () => {
     let starvation: Starvation | undefined
-    const policy = { algorithm: 'fixed-window', limit: 10, window: '365d', name: 'cold' } as const
-    const limiter = await startLimiter(redis.url, policy, {
+    const limiter = await startLimiter(redis.url, cold, {
       async onSpawn(child) {
         starvation = await starve(child)
       },
@@ -65,9 +70,36 @@ it(
       const made = await limiter.run({ perSecond: 20, checks: 20, perKey: 20, prefix: 'cold' })
       expect(await limiter.events()).toStrictEqual([])
       expect(made.filter(({ degraded }) => degraded !== undefined)).toStrictEqual([])
-      expect(made.filter(({ allowed }) => allowed)).toHaveLength(policy.limit)
+      expect(made.filter(({ allowed }) => allowed)).toHaveLength(cold.limit)
     } finally {
       await limiter.stop()
+      await starvation?.end()
+    }
+  },
+  TIMEOUT_MS,
+)
+
+it(
+  'a service that is starved from its start on connects, and reports no failed store',
+  async () => {
+    let starvation: Starvation | undefined
+    const yaml = `store: '${redis.url}'\npolicies: { cold: { algorithm: fixed-window, limit: 10, window: 365d } }`
+    const service = await startService(yaml, {
+      async onSpawn(child) {
+        starvation = await starve(child)
+      },
+    })
+    const http = createHttpClient()
+    try {
+      for (let n = 0; n < 2 * cold.limit; n++) {
+        const { status, degraded } = await askService(http, service.url, cold.name, 'cold')
+        expect([n, status, degraded]).toStrictEqual([n, n < cold.limit ? 200 : 429, undefined])
+      }
+      const { body } = await http.get(`${service.url}/actuator/prometheus`)
+      expect(storeFailuresOf(service, body)).toStrictEqual([])
+    } finally {
+      http.close()
+      await service.stop()
       await starvation?.end()
     }
   },

@@ -7,6 +7,9 @@ import { until } from '@tidegate/fixtures/until'
 
 const COMMAND = createRequire(import.meta.url).resolve('tidegate/bin/tidegate.mjs')
 
+/** Generous: a starved process starts slowly. */
+const START_WITHIN_MS = 60_000
+
 interface LogLine {
   readonly level: string
   readonly msg: string
@@ -35,11 +38,13 @@ export interface ServiceOptions {
   readonly nodeArgs?: readonly string[]
   /** The port of the API. Default: a free port. */
   readonly port?: number
+  /** Called as soon as the process exists. Default: nothing is called. */
+  readonly onSpawn?: (child: ChildProcess) => Promise<void>
 }
 
 export async function startService(
   yaml: string,
-  { core, nodeArgs = [], port = 0 }: ServiceOptions = {},
+  { core, nodeArgs = [], port = 0, onSpawn }: ServiceOptions = {},
 ): Promise<ServiceProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-e2e-'))
   const file = join(folder, 'tidegate.yaml')
@@ -77,11 +82,17 @@ export async function startService(
     log().flatMap(({ msg }) => (what.test(msg) ? (/https?:\/\/\S+/.exec(msg)?.[0] ?? []) : []))[0]
   const url = () => urlOf(/^Tidegate .* on http/)
   try {
-    await until('the service to listen', () => {
-      if (failure !== undefined) throw failure
-      if (child.exitCode !== null) throw new Error(`the service exited with ${child.exitCode}: ${out}${err}`)
-      return url() !== undefined
-    })
+    await onSpawn?.(child)
+    await until(
+      'the service to listen',
+      () => {
+        if (failure !== undefined) throw failure
+        if (child.exitCode !== null)
+          throw new Error(`the service exited with ${child.exitCode}: ${out}${err}`)
+        return url() !== undefined
+      },
+      { timeoutMs: START_WITHIN_MS },
+    )
   } catch (error) {
     await stop()
     throw error
