@@ -1,5 +1,5 @@
-// Writes what the tests in this folder saw when they last ran into the table of docs/reliability.md: no figure of it is
-// typed by hand. First: npm run test:faults.
+// Writes the results of the last run of the tests in this folder into the table of docs/reliability.md.
+// Run `npm run test:faults` first.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
@@ -13,17 +13,17 @@ const runs = names.map(resultOf).sort((a, b) => a.place - b.place)
 
 const [before = '', rest] = readFileSync(PAGE, 'utf8').split(BEGIN)
 const after = rest?.split(END)[1]
-if (after === undefined) stop(`docs/reliability.md must have ${BEGIN.trim()} and ${END}, in this order.`)
-const { date, node } = runs[0] ?? stop('There is no test in e2e.')
+if (after === undefined) stop(`docs/reliability.md must contain ${BEGIN.trim()} and then ${END}.`)
+const { date, node } = runs[0] ?? stop('e2e contains no test.')
 const table = [
-  `Printed by \`npm run test:faults\` on ${date.slice(0, 10)}: ${cpus()[0]?.model.trim()}, ${cpus().length} cores, Node ${node}.`,
+  `Written by \`npm run docs:faults\` from the run of ${date.slice(0, 10)}: ${cpus()[0]?.model.trim()}, ${cpus().length} cores, Node ${node}.`,
   '',
-  '| fault, under load | must show | seen |',
+  '| Fault, under load | Requirement | Result |',
   '|---|---|---|',
   ...runs.map(({ fault, promise, seen }) => `| ${fault} | ${promise} | ${seen} |`),
 ]
 writeFileSync(PAGE, `${before}${BEGIN}\n${table.join('\n')}\n\n${END}${after}`)
-console.log(`${runs.length} rows written into docs/reliability.md`)
+console.log(`${runs.length} rows written to docs/reliability.md`)
 
 /**
  * @param {string} name
@@ -33,7 +33,7 @@ function resultOf(name) {
   try {
     return JSON.parse(readFileSync(new URL(`results/${name}.json`, import.meta.url), 'utf8'))
   } catch {
-    return stop(`${name} has not been run. First: npm run test:faults`)
+    return stop(`e2e/results/${name}.json is missing or not JSON. Run npm run test:faults first.`)
   }
 }
 

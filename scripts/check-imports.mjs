@@ -34,7 +34,10 @@ const RULE = {
   },
   'apps/web': { may: ['@tidegate/core'], node: false },
   fixtures: { may: [], node: true },
-  e2e: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/fixtures'], node: true },
+  e2e: {
+    may: ['@tidegate/client', '@tidegate/core', '@tidegate/redis', '@tidegate/fixtures'],
+    node: true,
+  },
   bench: { may: ['@tidegate/core', '@tidegate/redis', '@tidegate/http', '@tidegate/fixtures'], node: true },
 }
 

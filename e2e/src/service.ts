@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -8,25 +7,53 @@ import { until } from '@tidegate/fixtures/until'
 
 const COMMAND = createRequire(import.meta.url).resolve('tidegate/bin/tidegate.mjs')
 
-/** `tidegate start` as a process of its own, on a free port. */
+/** Generous: a starved process starts slowly. */
+const START_WITHIN_MS = 60_000
+
+interface LogLine {
+  readonly level: string
+  readonly msg: string
+  readonly err?: { readonly message: string }
+}
+
+/** A `tidegate start` process on a free port. */
 export interface ServiceProcess {
   readonly url: string
+  /** The URL of the gateway; undefined if the file configures none. */
+  readonly gatewayUrl: string | undefined
   readonly process: ChildProcess
-  /** What it ended with, once it has. */
+  /** Resolves with the exit code or signal when the process has ended. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-  /** What it logged of its store, in order: `error` when it was lost, `info` when it was back. */
+  /** The log so far. */
+  log(): LogLine[]
+  /** The levels of the log lines about the store, in order: `error` for a lost store, `info` for a recovered one. */
   storeLevels(): string[]
   stop(): Promise<void>
 }
 
-export async function startService(yaml: string): Promise<ServiceProcess> {
+export interface ServiceOptions {
+  /** The core to pin the process to. Default: any core. */
+  readonly core?: number
+  /** Additional arguments for Node.js. Default: none. */
+  readonly nodeArgs?: readonly string[]
+  /** The port of the API. Default: a free port. */
+  readonly port?: number
+  /** Called as soon as the process exists. Default: nothing is called. */
+  readonly onSpawn?: (child: ChildProcess) => Promise<void>
+}
+
+export async function startService(
+  yaml: string,
+  { core, nodeArgs = [], port = 0, onSpawn }: ServiceOptions = {},
+): Promise<ServiceProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-e2e-'))
   const file = join(folder, 'tidegate.yaml')
   writeFileSync(file, yaml)
-  const child = spawn(process.execPath, [COMMAND, 'start', '--port', '0', '--config', file], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH },
-  })
+  const start = ['start', '--port', String(port), '--config', file]
+  const command = [process.execPath, ...nodeArgs, COMMAND, ...start]
+  // taskset replaces itself by the command, so the pid is that of the service.
+  const [program = '', ...args] = core === undefined ? command : ['taskset', '-c', String(core), ...command]
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH } })
   let [out, err] = ['', '']
   child.stdout.on('data', (data) => {
     out += data
@@ -34,28 +61,46 @@ export async function startService(yaml: string): Promise<ServiceProcess> {
   child.stderr.on('data', (data) => {
     err += data
   })
-  const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
+  let failure: Error | undefined
+  child.once('error', (error) => {
+    failure = error
+  })
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
   async function stop(): Promise<void> {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
-    await ended
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    if (child.pid !== undefined) await ended
     rmSync(folder, { recursive: true, force: true })
   }
-  const url = () => /serves on (http:\S+?)"/.exec(out)?.[1]
+  const log = () =>
+    out
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as LogLine)
+  const urlOf = (what: RegExp) =>
+    log().flatMap(({ msg }) => (what.test(msg) ? (/https?:\/\/\S+/.exec(msg)?.[0] ?? []) : []))[0]
+  const url = () => urlOf(/^Tidegate .* on http/)
   try {
-    await until('the service to serve', () => {
-      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${out}${err}`)
-      return url() !== undefined
-    })
+    await onSpawn?.(child)
+    await until(
+      'the service to listen',
+      () => {
+        if (failure !== undefined) throw failure
+        if (child.exitCode !== null)
+          throw new Error(`the service exited with ${child.exitCode}: ${out}${err}`)
+        return url() !== undefined
+      },
+      { timeoutMs: START_WITHIN_MS },
+    )
   } catch (error) {
     await stop()
     throw error
   }
   const storeLevels = () =>
-    out
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as { level: string; msg: string })
-      .filter(({ msg }) => msg.startsWith('The store '))
+    log()
+      .filter(({ msg }) => /^(the )?store /i.test(msg))
       .map(({ level }) => level)
-  return { url: url()!, process: child, storeLevels, ended, stop }
+  const gatewayUrl = urlOf(/gateway .* on http/i)
+  return { url: url()!, gatewayUrl, process: child, log, storeLevels, ended, stop }
 }

@@ -1,0 +1,99 @@
+import type { RedisServer } from '@tidegate/fixtures/redis-server'
+import { pause } from '@tidegate/fixtures/until'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type Distance, startDistance } from './src/distance.js'
+import { percentile, report, whole } from './src/figures.js'
+import { startHealthyRedis } from './src/healthy-redis.js'
+import type { Check } from './src/history.js'
+import { createHttpClient } from './src/http-client.js'
+import { startLimiter } from './src/limiter-process.js'
+import { askService, startLoad } from './src/load.js'
+import { startService } from './src/service.js'
+
+const EACH_WAY_MS = 15
+const PER_SECOND = 400
+const CHECKS = 10 * PER_SECOND
+const MIN_CHECKS = 1000
+const MAX_SHARE = 0.001
+
+let redis: RedisServer
+let distance: Distance
+beforeEach(async () => {
+  redis = await startHealthyRedis()
+  distance = await startDistance(redis.port, EACH_WAY_MS)
+})
+afterEach(async () => {
+  await distance?.stop()
+  await redis?.stop()
+})
+
+it('Redis 30 ms away, 400 checks a second, default deadline: the store answers', async () => {
+  const library = await checkByLibrary()
+  const service = await checkByService()
+  const figures = { library: figuresOf(library), service: figuresOf(service) }
+  const inWords = ({ checks, withoutStore, p50Ms }: ReturnType<typeof figuresOf>) =>
+    `${withoutStore} of ${whole(checks)} checks answered without Redis, latency p50 ${whole(p50Ms)} ms`
+  report({
+    name: 'distant-redis',
+    place: 15,
+    fault: `Redis ${2 * EACH_WAY_MS} ms away, ${PER_SECOND} checks a second`,
+    promise: 'less than 0.1 % answered without Redis at the default deadline',
+    seen: `library: ${inWords(figures.library)}; service: ${inWords(figures.service)}`,
+    figures: Object.fromEntries(
+      Object.entries(figures).flatMap(([name, one]) =>
+        Object.entries(one).map(([field, value]) => [`${name}, ${field}`, value]),
+      ),
+    ),
+  })
+  for (const { checks, withoutStore, p50Ms } of Object.values(figures)) {
+    expect(checks).toBeGreaterThanOrEqual(MIN_CHECKS)
+    expect(withoutStore / checks).toBeLessThan(MAX_SHARE)
+    // The distance was there.
+    expect(p50Ms).toBeGreaterThanOrEqual(2 * EACH_WAY_MS)
+  }
+})
+
+async function checkByLibrary(): Promise<Check[]> {
+  const policy = { algorithm: 'fixed-window', limit: 1_000_000, window: '365d', name: 'distant' } as const
+  const limiter = await startLimiter(distance.url, policy)
+  try {
+    return await limiter.run({ perSecond: PER_SECOND, checks: CHECKS, perKey: 1, prefix: 'library' })
+  } finally {
+    await limiter.stop()
+  }
+}
+
+async function checkByService(): Promise<Check[]> {
+  const service = await startService(`store: '${distance.url}'
+policies:
+  distant: { algorithm: fixed-window, limit: 1000000, window: 365d }
+`)
+  const http = createHttpClient()
+  try {
+    await askService(http, service.url, 'distant', 'first')
+    const load = startLoad({
+      perSecond: PER_SECOND,
+      target: (n) => ({ policy: 'distant', key: `service-${n}` }),
+      ask: (policy, key) => askService(http, service.url, policy, key),
+    })
+    await pause((1000 * CHECKS) / PER_SECOND)
+    await load.stop()
+    expect(load.errors).toStrictEqual([])
+    return load.made
+  } finally {
+    http.close()
+    await service.stop()
+  }
+}
+
+function figuresOf(made: readonly Check[]) {
+  return {
+    checks: made.length,
+    withoutStore: made.filter(({ degraded }) => degraded !== undefined).length,
+    open: made.filter(({ degraded }) => degraded === 'open').length,
+    p50Ms: percentile(
+      made.map(({ startMs, endMs }) => endMs - startMs),
+      0.5,
+    ),
+  }
+}
