@@ -27,7 +27,8 @@ export {
 } from './headers.js'
 export { isHashedKey } from './key.js'
 export { type CanonicalTarget, canonicalPath } from './path.js'
-export { laxPath } from './path-pattern.js'
+export { compilePathPattern, type PathPattern, type Variables } from './path-pattern.js'
+export { type PathText, pathReadings } from './path-readings.js'
 export { clientAddress, clientIp, defineProxies, type Proxies, type ProxiesOptions } from './proxies.js'
 export {
   type Addition,

@@ -1,4 +1,4 @@
-import { laxPath } from './path-pattern.js'
+import { pathReadings } from './path-readings.js'
 import type { RequestFacts } from './request.js'
 
 /** Something of a request that a key can be made of; undefined if the request does not have it. */
@@ -32,7 +32,7 @@ const PLAIN_SOURCES = {
   ip: (request) => request.ip,
   method: ({ method }) => countedMethod(method),
   // As rules match it: `/login;a=1` and `/LOGIN` must not be limits of their own.
-  path: (request) => laxPath(request.path).toLowerCase(),
+  path: (request) => pathReadings(request).lenient.path.toLowerCase(),
   route: (request) => request.route,
 } satisfies Record<string, Source>
 
