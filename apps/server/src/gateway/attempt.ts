@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import { atEndOfTurn } from '../http/end-of-turn.js'
+import { watchDelivery } from './delivery.js'
 import type { Exchange } from './exchange.js'
 import { breakOff, isHttp2 } from './http2.js'
 import {
@@ -130,11 +131,15 @@ export class Attempt implements Dispatcher.DispatchHandler {
   onComplete(trailers: string[] | null): void {
     if (this.isOver) return
     this.end()
-    const { response } = this.exchange
+    const { response, bodyIdleMs } = this.exchange
     if (trailers !== null && trailers.length > 0) addTrailers(response, trailers as unknown as RawHeaders)
     const { last } = this
     atEndOfTurn(
-      () => (last === undefined ? response.end() : response.end(last)),
+      () => {
+        if (last === undefined) response.end()
+        else response.end(last)
+        watchDelivery(response, bodyIdleMs)
+      },
       () => response.destroy(),
     )
   }

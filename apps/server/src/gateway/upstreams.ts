@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import { BodySlots } from './body-slots.js'
 
 /** One place where requests go, with its connections. */
 export interface Upstream {
@@ -9,6 +10,7 @@ export interface Upstream {
   readonly serverName: string | undefined
   readonly pool: Pool
   readonly maxConnections: number
+  readonly bodySlots: BodySlots
   /** Requests that are on their way to it, or being answered. */
   inFlight: number
   /** WebSockets that are open, or are to be: each has a connection of its own, beside those of the pool. */
@@ -89,6 +91,7 @@ function createUpstream({ uri, connectMs }: UpstreamOptions, maxConnections: num
       allowH2: false,
     }),
     maxConnections,
+    bodySlots: new BodySlots(maxConnections),
     inFlight: 0,
     tunnels: 0,
     asideUntilMs: 0,
