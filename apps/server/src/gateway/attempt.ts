@@ -34,6 +34,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly upstream: Upstream
   /** Whether there was a connection to send it on. */
   isSent = false
+  /** Whether it timed out waiting for one of the connections, which says nothing about the upstream. */
+  isTimedOutInLine = false
   private readonly exchange: Exchange
   private readonly outcome: Outcome
   private isOver = false
@@ -67,6 +69,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.isOver) return void abort()
     this.abort = abort
     this.isSent = true
+    this.upstream.state.reached()
     clearTimeout(this.inLine)
   }
 
@@ -170,7 +173,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** All connections are taken, and undici lets requests wait for one without end. */
   private waitInLine(): void {
     const { headersMs } = this.exchange.inForce.route.timeouts
-    this.inLine = setTimeout(() => this.onError(new errors.ConnectTimeoutError('no connection')), headersMs)
+    this.inLine = setTimeout(() => {
+      this.isTimedOutInLine = true
+      this.onError(new errors.ConnectTimeoutError('no connection'))
+    }, headersMs)
   }
 
   private end(): void {

@@ -65,7 +65,7 @@ function isFull({ inFlight, tunnels, maxConnections }: Upstream, upgrade: Upgrad
 }
 
 const outcome: Outcome = {
-  failed(exchange, { isSent, upstream }, error) {
+  failed(exchange, { isSent, isTimedOutInLine, upstream }, error) {
     if (exchange.isGone) return
     // The client's doing: a body that is too large or too slow.
     if (error instanceof ApiError) {
@@ -74,6 +74,7 @@ const outcome: Outcome = {
     const failure = failureOf(error, isSent)
     exchange.failedAt = upstream
     if (!isSent) putAside(upstream)
+    if (!isSent && !isTimedOutInLine) upstream.state.unreachable(error)
     if (exchange.response.headersSent) giveUp(exchange, failure)
     else if (!isSent && exchange.detours + 1 < exchange.inForce.balancer.size) {
       // Nothing was sent, so this is no second time: any request may go elsewhere.

@@ -59,9 +59,9 @@ const MIN_BODY_RATE = 100
 /** A gateway that listens. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port, tls, limits, log, registry, accessLog } = options
-  const upstreams = createUpstreams(options.maxConnections ?? MAX_CONNECTIONS)
+  const upstreams = createUpstreams(options.maxConnections ?? MAX_CONNECTIONS, log)
   const checks = createHealthChecks(log)
-  const meters = createGatewayMeters(registry)
+  const meters = createGatewayMeters(registry, () => upstreams.all)
   const handling: Handling = {
     routing: putInForce(options.routing, meters, upstreams, checks),
     idOf: requestIds() as (message: IncomingMessage) => string,
