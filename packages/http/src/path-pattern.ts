@@ -29,7 +29,7 @@ export interface PatternOptions {
   readonly expression?: (source: string) => SegmentExpression
 }
 
-export interface SegmentExpression {
+interface SegmentExpression {
   /** The named groups of a match of the whole segment. */
   match(segment: string): Readonly<Record<string, string | undefined>> | undefined
 }

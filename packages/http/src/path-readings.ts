@@ -55,7 +55,7 @@ export function pathReadings(request: RequestFacts): PathReadings {
  * A path as servers read it that ignore parameters of segments (`/login;v=1`) and decode escapes of characters that
  * may also stand unescaped in a path.
  */
-export function lenientPath(path: string): string {
+function lenientPath(path: string): string {
   if (!/[;%]/.test(path)) return path
   const withoutParameters = path.replace(/;[^/]*/g, '').replace(/\/{2,}/g, '/')
   const lenient = decodeUnreserved(withoutParameters)

@@ -1,4 +1,4 @@
-import { connectionsSchema } from './connections.js'
+import { connectionsSchema } from './connections-schema.js'
 import { type JsonSchema, section, type Values } from './json-schema.js'
 
 /** Predicates and filters: what they may be called and be given, `gateway/` says. */

@@ -14,7 +14,7 @@ export interface BodyOptions {
 }
 
 /** How long a body may arrive at any rate. */
-export const RATE_GRACE_MS = 20_000
+const RATE_GRACE_MS = 20_000
 /** How often the rate is checked. */
 const RATE_CHECK_MS = 1000
 
