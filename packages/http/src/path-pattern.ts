@@ -1,69 +1,196 @@
 import { show } from '@tidegate/core'
+import { ANY_CHARACTER, globMatcher } from './glob.js'
 import { canonicalPath } from './path.js'
+import { decodeUnreserved, type PathText } from './path-readings.js'
 
 /*
- * Patterns are matched on the canonical path, without regard to upper and lower case: many servers route
- * `/Login` and `/login` to the same place, and a rule that one letter gets around is no rule.
+ * Patterns of paths: `/login`, `/users/{id}`, `/files/*`, `/files/*.txt`, `/api/**`. They are matched segment by
+ * segment, without backtracking.
  */
 
-/**
- * One expression for all patterns, each of them made of segments: a name, `*` or `{name}` for any one
- * segment, and at the end `**` for everything below.
- */
-export function parsePathPatterns(patterns: readonly unknown[], invalid: (problem: string) => Error): RegExp {
-  const sources = patterns.map((pattern) => {
-    if (typeof pattern !== 'string' || pattern[0] !== '/') {
-      throw invalid(
-        `has ${show(pattern)}; a pattern begins with a slash. Write for example '/login' or '/api/**'.`,
-      )
-    }
-    const segments = pattern.slice(1).split('/')
-    // '/' has no segment; a slash at the end means nothing, as in paths.
-    if (segments.at(-1) === '') segments.pop()
-    const source = segments.map((segment, i) => {
-      if (segment === '**' && i === segments.length - 1) return '(?:/.*)?'
-      if (segment === '*' || /^\{\w+\}$/.test(segment)) return '/[^/]+'
-      const name = literalOf(segment)
-      if (name === undefined) throw invalid(`has ${show(pattern)}: ${problemOf(segment)}`)
-      return `/${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`
-    })
-    return source.join('') || '/'
-  })
-  return new RegExp(`^(?:${sources.join('|')})$`, 'i')
+export interface PathPattern {
+  /** The `{names}` in the pattern. */
+  readonly names: readonly string[]
+  matches(path: PathText): boolean
+  /** The value of each name, escaped as in the path; undefined if the path does not match. */
+  variablesOf(path: PathText): Variables | undefined
 }
 
-/**
- * A path as laxer servers than ours read it: without the parameters of its segments (`/login;v=1`), and with
- * every character decoded that may also stand for itself. A rule is about what such a server would do, too.
- */
-export function laxPath(path: string): string {
-  if (!/[;%]/.test(path)) return path
-  const bare = path.replace(/;[^/]*/g, '').replace(/\/{2,}/g, '/')
-  const lax = decodePlain(bare)
-  return lax.length > 1 && lax.endsWith('/') ? lax.slice(0, -1) : lax || '/'
+export type Variables = Readonly<Record<string, string>>
+
+export interface PatternOptions {
+  readonly ignoreCase: boolean
+  /** Makes the error for a pattern that is not valid. */
+  readonly invalid: (problem: string) => Error
+  /**
+   * Compiles a segment that only a regular expression can match, such as `{name}-{version:\d+}`. Such an expression
+   * must match in linear time. Default: such segments, and `?` for any one character, are not valid.
+   */
+  readonly expression?: (source: string) => SegmentExpression
 }
 
-/** A segment that stands for itself, as it is in a lax path. */
-function literalOf(segment: string): string | undefined {
-  if (/[*{}?]/.test(segment)) return undefined
+interface SegmentExpression {
+  /** The named groups of a match of the whole segment. */
+  match(segment: string): Readonly<Record<string, string | undefined>> | undefined
+}
+
+interface Segment {
+  readonly names: readonly string[]
+  matches(segment: string): boolean
+  /** The values of `names`. */
+  values(segment: string): readonly string[]
+}
+
+type Part = Segment | { readonly names: readonly string[]; readonly isRest: true }
+
+export function compilePathPattern(text: unknown, options: PatternOptions): PathPattern {
+  const { invalid, ignoreCase } = options
+  if (typeof text !== 'string' || text[0] !== '/') {
+    throw invalid(`${show(text)} must begin with a slash. Write for example '/login' or '/api/**'.`)
+  }
+  const sources = text.slice(1).split(/\/(?![^{]*\})/)
+  // A slash at the end has no meaning, as in paths.
+  if (sources.at(-1) === '') sources.pop()
+  const parts = sources.map((source) => partOf(source, text, options))
+  const names = parts.flatMap((part) => part.names)
+  if (new Set(names).size < names.length)
+    throw invalid(`${show(text)} has one name twice. Rename one of them.`)
+  const restAt = parts.findIndex((part) => 'isRest' in part)
+  if (restAt !== parts.findLastIndex((part) => 'isRest' in part)) {
+    throw invalid(`${show(text)} has '**' more than once. Write it once.`)
+  }
+  const hasRest = restAt >= 0
+  const head = (hasRest ? parts.slice(0, restAt) : parts) as Segment[]
+  const tail = (hasRest ? parts.slice(restAt + 1) : []) as Segment[]
+
+  const matches = (path: PathText): boolean => {
+    const segments = ignoreCase ? path.lowerCaseSegments : path.segments
+    const spare = segments.length - head.length - tail.length
+    if (hasRest ? spare < 0 : spare !== 0) return false
+    const tailAt = segments.length - tail.length
+    return (
+      head.every((part, i) => part.matches(segments[i]!)) &&
+      tail.every((part, i) => part.matches(segments[tailAt + i]!))
+    )
+  }
+
+  return {
+    names,
+    matches,
+    variablesOf(path) {
+      if (!matches(path)) return undefined
+      const { segments } = path
+      const tailAt = segments.length - tail.length
+      const rest = segments.slice(head.length, tailAt).map((segment) => `/${segment}`)
+      const values = [
+        ...head.flatMap((part, i) => part.values(segments[i]!)),
+        ...(hasRest && parts[restAt]!.names.length > 0 ? [rest.join('')] : []),
+        ...tail.flatMap((part, i) => part.values(segments[tailAt + i]!)),
+      ]
+      return Object.fromEntries(names.map((name, i) => [name, values[i]!]))
+    },
+  }
+}
+
+const NAME = '[A-Za-z_][\\w-]*'
+const REST = new RegExp(`^\\{\\*(${NAME})\\}$`)
+const ANY = new RegExp(`^(?:\\*|\\{(${NAME})\\})$`)
+/** A name with or without an expression, a wildcard, or literal text. */
+const PIECE = new RegExp(`\\{(${NAME})(?::((?:[^{}\\\\]|\\\\.|\\{[^{}]*\\})+))?\\}|([*?])|([^{}*?]+)`, 'gy')
+
+function partOf(source: string, pattern: string, options: PatternOptions): Part {
+  const rest = source === '**' ? [] : REST.exec(source)?.slice(1)
+  if (rest !== undefined) return { names: rest, isRest: true }
+  const any = ANY.exec(source)
+  if (any !== null) return anySegment(any[1])
+  const pieces = piecesOf(source, pattern, options)
+  if (pieces.some(({ name }) => name !== undefined)) return expressionSegment(pieces, pattern, options)
+  return globSegment(pieces, options)
+}
+
+interface Piece {
+  readonly name?: string | undefined
+  readonly expression?: string | undefined
+  readonly wildcard?: string | undefined
+  readonly literal?: string
+}
+
+function piecesOf(source: string, pattern: string, { invalid, expression }: PatternOptions): Piece[] {
+  if (expression === undefined && source.includes('?')) {
+    throw invalid(`${show(pattern)} has a '?'. The query is never matched; leave it out.`)
+  }
+  const pieces: Piece[] = []
+  let end = 0
+  for (const [all, name, expression, wildcard, text] of source.matchAll(PIECE)) {
+    end += all.length
+    if (text === undefined) pieces.push({ name, expression, wildcard })
+    else pieces.push({ literal: literalOf(text) ?? fail() })
+  }
+  if (end < source.length || source === '' || /^\.\.?$/.test(pieces[0]?.literal ?? '')) fail()
+  return pieces
+
+  function fail(): never {
+    const kinds = `a name, '*', '{name}'${expression === undefined ? '' : ", '{name:expression}'"} or '**'`
+    throw invalid(
+      `${show(pattern)}: ${show(source)} is not a valid segment. Write ${kinds}; write %2A for a literal '*'.`,
+    )
+  }
+}
+
+/** Text as it is written in a lenient path; undefined if it cannot be in a path. */
+function literalOf(text: string): string | undefined {
   try {
-    const escaped = segment.replace(/[^!-~]+/g, encodeURIComponent)
-    const path = canonicalPath(`/${escaped}`)?.path
-    return path === undefined || path === '/' ? undefined : decodePlain(path.slice(1))
+    const escaped = text.replace(/[^!-~]+/g, encodeURIComponent)
+    const path = canonicalPath(`/x${escaped}`)?.path
+    return path === undefined || path.length < 3 ? undefined : decodeUnreserved(path.slice(2))
   } catch {
-    // A lone surrogate.
+    // encodeURIComponent throws on a lone surrogate.
     return undefined
   }
 }
 
-function problemOf(segment: string): string {
-  if (segment === '**') return "'**' stands for the rest and must come last."
-  if (segment.includes('?')) return 'the query is never matched; leave it out.'
-  return `the segment ${show(segment)} is no name. Write a name, '*', '{name}', or '**' at the end; %2A is a '*' that is meant.`
+function anySegment(name: string | undefined): Segment {
+  return {
+    names: name === undefined ? [] : [name],
+    matches: () => true,
+    values: (segment) => (name === undefined ? [] : [segment]),
+  }
 }
 
-function decodePlain(path: string): string {
-  return path.replace(/%(?:2[1467-9A-C]|3[ABD]|40)/g, (triplet) =>
-    String.fromCharCode(Number.parseInt(triplet.slice(1), 16)),
+function globSegment(pieces: readonly Piece[], { ignoreCase }: PatternOptions): Segment {
+  const text = [['']]
+  for (const { literal, wildcard } of pieces) {
+    if (wildcard === '*') text.push([''])
+    else text.at(-1)!.push(literal ?? ANY_CHARACTER)
+  }
+  const matches = globMatcher(
+    text.map((piece) => (ignoreCase ? piece.join('').toLowerCase() : piece.join(''))),
   )
+  return { names: [], matches, values: () => [] }
+}
+
+function expressionSegment(pieces: readonly Piece[], pattern: string, options: PatternOptions): Segment {
+  const { expression: compile, invalid } = options
+  if (compile === undefined) {
+    throw invalid(
+      `${show(pattern)} has a name beside other text. Write '{name}' or '*' for the whole segment.`,
+    )
+  }
+  const names: string[] = []
+  const source = pieces.map(({ name, expression, wildcard, literal }) => {
+    if (name !== undefined) return `(?<v${names.push(name) - 1}>${expression ?? '.+'})`
+    if (wildcard !== undefined) return wildcard === '*' ? '.*' : '.'
+    return literal!.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  })
+  // Each by itself first, so that brackets of one expression cannot pair with those of another.
+  for (const { expression } of pieces) if (expression !== undefined) compile(expression)
+  const whole = compile(source.join(''))
+  return {
+    names,
+    matches: (segment) => whole.match(segment) !== undefined,
+    values(segment) {
+      const groups = whole.match(segment) ?? {}
+      return names.map((_, i) => groups[`v${i}`] ?? '')
+    },
+  }
 }

@@ -13,6 +13,11 @@ export interface RequestFacts {
    * `'; '`.
    */
   header(name: string): string | undefined
+  /**
+   * The value of each line of a header, also under names that CGI-like servers take for the same, such as `x_user_id`
+   * for `x-user-id`. Different values make a key part ambiguous. Default: lines are not told apart.
+   */
+  headerLines?(name: string): readonly string[]
   /** The client's address as one text for all its spellings: see `clientIp`. */
   readonly ip?: string | undefined
   /** Whether the client has disconnected. Default: false. */

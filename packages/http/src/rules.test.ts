@@ -59,6 +59,11 @@ describe('a path pattern', () => {
       ['/apis', '/', '/v1/api'],
     ],
     ['/users/*/**', ['/users/7', '/users/7/posts/8'], ['/users']],
+    ['/a/**/b', ['/a/b', '/a/x/b', '/a/x/y/B'], ['/a', '/a/b/c', '/b']],
+    // a part of a segment
+    ['/files/*.txt', ['/files/a.txt', '/files/.txt', '/files/A.TXT'], ['/files/a.txt/b', '/files/atxt']],
+    ['/a*b*c', ['/abc', '/axbxbxc'], ['/ab', '/acb', '/abcd']],
+    ['/ab*ba', ['/abba', '/abxba'], ['/aba']],
   ])('%s', (path, yes, no) => {
     for (const target of yes) expect([target, matches({ path }, target)]).toStrictEqual([target, true])
     for (const target of no) expect([target, matches({ path }, target)]).toStrictEqual([target, false])
@@ -70,16 +75,36 @@ describe('a path pattern', () => {
     for (const target of ['/', '/loginx', '/users', '/x/login']) expect(matches(match, target)).toBe(false)
   })
 
-  it('is tried on long paths in a time that grows with their length, no faster', () => {
+  it('takes time linear in the length of the path', () => {
     const match = { path: ['/*/*/*/*/*/*/*/*/x', '/a/**', '/{a}/{b}/x'] }
     expect(matches(match, `/${'b/'.repeat(100_000)}`)).toBe(false)
     expect(matches(match, `/b${';x'.repeat(100_000)}`)).toBe(false)
     expect(matches(match, `/${'b'.repeat(100_000)}/c/x`)).toBe(true)
+    expect(matches({ path: '/*-*-*-*-*-*.txt' }, `/${'-'.repeat(100_000)}`)).toBe(false)
   }, 10_000)
+
+  it('costs a long path hardly more with 100 rules than with one', () => {
+    const path = `/x${'%3B%40'.repeat(10_000)}`
+    const rules = Array.from({ length: 100 }, (_, i) =>
+      rule({ match: { path: `/login-${i}` }, key: 'path:{path}' }),
+    )
+    const msWith = (count: number) => {
+      const some = rules.slice(0, count)
+      const times = Array.from({ length: 7 }, () => {
+        const startMs = performance.now()
+        limitsFor(some, request({}, { path }))
+        return performance.now() - startMs
+      })
+      return Math.min(...times)
+    }
+    msWith(100)
+    // One lenient path per rule would cost 100 times as much.
+    expect(msWith(100) / msWith(1)).toBeLessThan(25)
+  })
 })
 
 describe('a rule', () => {
-  it('matches every request if it asks for nothing', () => {
+  it('matches every request if it has no conditions', () => {
     for (const match of [undefined, {}]) expect(matches(match, '/any/thing', 'PURGE')).toBe(true)
   })
 
@@ -96,13 +121,13 @@ describe('a rule', () => {
     expect(matches({ methods }, '/', method)).toBe(isMatch)
   })
 
-  it('does not care for a header that claims another method', () => {
+  it('ignores headers that override the method', () => {
     const post = rule({ match: { methods: ['POST'] } })
     const claimed = request({ 'x-http-method-override': 'GET' }, { method: 'POST' })
     expect(post.matches(claimed)).toBe(true)
   })
 
-  it('matches by headers: all of them, by value or by being there', () => {
+  it('matches headers by value or by presence', () => {
     const { matches: isMatch } = rule({ match: { header: { 'X-Plan': 'free', 'x-any': '*' } } })
     expect(isMatch(request({ 'x-plan': 'free', 'x-any': 'thing' }))).toBe(true)
     expect(isMatch(request({ 'x-plan': 'free' }))).toBe(false)
@@ -110,7 +135,7 @@ describe('a rule', () => {
     expect(isMatch(request({ 'x-any': 'thing' }))).toBe(false)
   })
 
-  it('matches only if everything does', () => {
+  it('matches only if all conditions hold', () => {
     const { matches: isMatch } = rule({ match: { path: '/login', methods: ['POST'], header: { a: '1' } } })
     expect(isMatch(request({ a: '1' }, { path: '/login', method: 'POST' }))).toBe(true)
     expect(isMatch(request({ a: '2' }, { path: '/login', method: 'POST' }))).toBe(false)
@@ -118,7 +143,7 @@ describe('a rule', () => {
     expect(isMatch(request({ a: '1' }, { path: '/logout', method: 'POST' }))).toBe(false)
   })
 
-  it('is frozen, and has its policy and a cost of 1', () => {
+  it('is frozen, with its policy and a default cost of 1', () => {
     const made = rule({ name: 'each user', key: 'user:{header.x-user-id}' })
     expect(Object.isFrozen(made)).toBe(true)
     expect(made).toMatchObject({ name: 'each user', cost: 1, policy: policies.get('per-user') })
@@ -138,7 +163,7 @@ describe('the limits of a request', () => {
   const of = (facts: Parameters<typeof limitsFor>[1]) =>
     limitsFor(rules, facts).map((limit) => [limit.rule.name, limit.request.key, limit.request.cost])
 
-  it('are those of every rule that matches, in order', () => {
+  it('come from every rule that matches, in order', () => {
     const login = request({ 'x-user-id': '7' }, { path: '/login', method: 'POST', ip: '192.0.2.1' })
     expect(of(login)).toStrictEqual([
       ['everybody', 'all', 1],
@@ -147,12 +172,12 @@ describe('the limits of a request', () => {
     ])
   })
 
-  it('leave out a rule that has no key: nobody is counted as unknown', () => {
+  it('leave out a rule without a key, instead of sharing one key among unknown clients', () => {
     expect(of(request({}, { path: '/login', method: 'POST' }))).toStrictEqual([['everybody', 'all', 1]])
     expect(limitsFor(rules.slice(1), request())).toStrictEqual([])
   })
 
-  it('are what a store takes', () => {
+  it('can be passed to a store', () => {
     const limits = limitsFor(rules, request({ 'x-user-id': '7' }))
     const result = new MemoryStore().take(limits.map((limit) => limit.request))
     expect(result.decisions.map((decision) => [decision.policy, decision.remaining])).toStrictEqual([
@@ -161,7 +186,7 @@ describe('the limits of a request', () => {
     ])
   })
 
-  it('are found for any request, without throwing', () => {
+  it('never throw, whatever the request contains', () => {
     const all = [
       ...rules,
       rule({ match: { path: ['/a/**', '/{x}/b'], header: { a: '*' } }, key: '{path}:{ip}' }),
@@ -177,7 +202,7 @@ describe('the limits of a request', () => {
   })
 })
 
-describe('a rule that cannot be right is refused, and the message names the field', () => {
+describe('an invalid rule is rejected with a message that names the field', () => {
   it.each<[string, unknown, string | undefined, string]>([
     ['no object', 'login', undefined, 'object of name, match, key'],
     ['a list', [], undefined, 'object of name'],
@@ -199,16 +224,18 @@ describe('a rule that cannot be right is refused, and the message names the fiel
     ['a path that is no text', { match: { path: 5 } }, 'match.path', "Write '/api/**'"],
     ['no paths', { match: { path: [] } }, 'match.path', "Write '/api/**'"],
     ['a path without a slash', { match: { path: 'login' } }, 'match.path', "'/login'"],
-    ['an address', { match: { path: 'http://a/login' } }, 'match.path', 'begins with a slash'],
-    ['a path of a list that is none', { match: { path: ['/a', null] } }, 'match.path', 'has null'],
-    ['a path with a query', { match: { path: '/login?x' } }, 'match.path', 'the query is never matched'],
-    ['a path with ** inside', { match: { path: '/a/**/b' } }, 'match.path', 'must come last'],
-    ['a path with a part of a name', { match: { path: '/a*' } }, 'match.path', '"a*" is no name'],
-    ['a path with half a brace', { match: { path: '/{a' } }, 'match.path', '"{a" is no name'],
-    ['a path with //', { match: { path: '/a//b' } }, 'match.path', 'is no name'],
-    ['a path with ..', { match: { path: '/a/../b' } }, 'match.path', 'is no name'],
-    ['a path with a broken escape', { match: { path: '/a%zz' } }, 'match.path', 'is no name'],
-    ['a path with a lone surrogate', { match: { path: '/\ud800' } }, 'match.path', 'is no name'],
+    ['an address', { match: { path: 'http://a/login' } }, 'match.path', 'must begin with a slash'],
+    ['a list of paths with null', { match: { path: ['/a', null] } }, 'match.path', 'null must begin'],
+    ['a path with a query', { match: { path: '/login?x' } }, 'match.path', 'The query is never matched'],
+    ['a path with two **', { match: { path: '/**/a/**' } }, 'match.path', 'more than once'],
+    ['a path with one name twice', { match: { path: '/{a}/{a}' } }, 'match.path', 'one name twice'],
+    ['a name beside text', { match: { path: '/a-{id}' } }, 'match.path', 'beside other text'],
+    ['an expression', { match: { path: '/{id:a+}' } }, 'match.path', 'beside other text'],
+    ['a path with half a brace', { match: { path: '/{a' } }, 'match.path', '"{a" is not a valid segment'],
+    ['a path with //', { match: { path: '/a//b' } }, 'match.path', 'is not a valid segment'],
+    ['a path with ..', { match: { path: '/a/../b' } }, 'match.path', 'is not a valid segment'],
+    ['a path with a broken escape', { match: { path: '/a%zz' } }, 'match.path', 'is not a valid segment'],
+    ['a path with a lone surrogate', { match: { path: '/\ud800' } }, 'match.path', 'is not a valid segment'],
     ['methods as text', { match: { methods: 'POST' } }, 'match.methods', "['POST']"],
     ['no methods', { match: { methods: [] } }, 'match.methods', "['POST']"],
     ['a method in lower case', { match: { methods: ['post'] } }, 'match.methods', "'POST'"],
@@ -227,7 +254,7 @@ describe('a rule that cannot be right is refused, and the message names the fiel
     expect(make).toThrow(says)
   })
 
-  it('so is an object that only looks like a policy', () => {
+  it('an object that is not a policy', () => {
     const make = () =>
       defineRule({ name: 'a', key: 'all', policy: 'x' }, () => ({ name: 'x', limit: 1 }) as never)
     expect(make).toThrow(expect.objectContaining({ code: 'RULE_INVALID', field: 'policy' }))

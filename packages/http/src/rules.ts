@@ -1,5 +1,6 @@
 import { assertCost, assertPolicy, type Policy, show, type TakeRequest, TidegateError } from '@tidegate/core'
-import { laxPath, parsePathPatterns } from './path-pattern.js'
+import { compilePathPattern } from './path-pattern.js'
+import { pathReadings } from './path-readings.js'
 import type { RequestFacts } from './request.js'
 import { TOKEN } from './sources.js'
 import { parseTemplate, type Template } from './template.js'
@@ -100,13 +101,17 @@ function pathCondition(path: string | readonly string[]): Condition {
   if (!Array.isArray(patterns) || patterns.length === 0) {
     throw invalid(field, `${field} must be a pattern or a list of them, got ${show(path)}. Write '/api/**'.`)
   }
-  const pattern = parsePathPatterns(patterns, (problem) => invalid(field, `${field} ${problem}`))
-  const isMatch = (path: string): boolean => {
-    if (pattern.test(path)) return true
-    const lax = laxPath(path)
-    return lax !== path && pattern.test(lax)
+  const compiled = patterns.map((pattern) =>
+    compilePathPattern(pattern, {
+      // Many servers route `/Login` and `/login` to the same handler.
+      ignoreCase: true,
+      invalid: (problem) => invalid(field, `${field}: ${problem}`),
+    }),
+  )
+  return (request) => {
+    const { all } = pathReadings(request)
+    return compiled.some((pattern) => all.some((path) => pattern.matches(path)))
   }
-  return (request) => isMatch(request.path) || (request.otherPaths?.some(isMatch) ?? false)
 }
 
 function methodCondition(methods: readonly string[]): Condition {

@@ -1,12 +1,13 @@
-import { laxPath } from './path-pattern.js'
+import { pathReadings } from './path-readings.js'
 import type { RequestFacts } from './request.js'
 
-/** Something of a request that a key can be made of; undefined if the request does not have it. */
-export type Source = (request: RequestFacts) => string | undefined
+/** A source with several different values: servers disagree about which of them counts. */
+export const AMBIGUOUS = Symbol('ambiguous')
 
-/**
- * What a source is called in a template: `ip`, `header.x-user-id`. Undefined for a name that means nothing.
- */
+/** Reads a part of a key from a request; undefined if the request does not have it. */
+export type Source = (request: RequestFacts) => string | typeof AMBIGUOUS | undefined
+
+/** Finds a source by its name in a template, such as `ip` or `header.x-user-id`. Undefined if there is none. */
 export function sourceOf(name: string): Source | undefined {
   if (Object.hasOwn(PLAIN_SOURCES, name)) return PLAIN_SOURCES[name as keyof typeof PLAIN_SOURCES]
   const dot = name.indexOf('.')
@@ -17,13 +18,13 @@ export function sourceOf(name: string): Source | undefined {
   if (kind === 'cookie') return (request) => cookieValue(request.header('cookie'), what)
   if (kind !== 'header') return undefined
   const header = what.toLowerCase()
-  return (request) => request.header(header)
+  return (request) => headerValue(request, header)
 }
 
-/** What names of headers and cookies are made of. */
+/** Names of headers and cookies. */
 export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** HEAD runs what GET runs, and must not be a second limit for it. */
+/** HEAD runs the same handler as GET, so both count under one limit. */
 export function countedMethod(method: string): string {
   return method === 'HEAD' ? 'GET' : method
 }
@@ -31,41 +32,54 @@ export function countedMethod(method: string): string {
 const PLAIN_SOURCES = {
   ip: (request) => request.ip,
   method: ({ method }) => countedMethod(method),
-  // As rules match it: `/login;a=1` and `/LOGIN` must not be limits of their own.
-  path: (request) => laxPath(request.path).toLowerCase(),
+  // As rules match it, so that `/login;a=1` and `/LOGIN` share one limit.
+  path: (request) => pathReadings(request).lenient.path.toLowerCase(),
   route: (request) => request.route,
 } satisfies Record<string, Source>
 
-/** The first value of a parameter that is not empty. */
-function queryValue(query: string, name: string): string | undefined {
+function headerValue(request: RequestFacts, name: string): string | typeof AMBIGUOUS | undefined {
+  const value = request.header(name)
+  const lines = request.headerLines?.(name)
+  if (lines === undefined || lines.length === 0) return value
+  const isAmbiguous = value === undefined || lines.some((line) => line !== lines[0])
+  return isAmbiguous ? AMBIGUOUS : value
+}
+
+/** The value of a parameter. Empty values do not count. */
+function queryValue(query: string, name: string): string | typeof AMBIGUOUS | undefined {
+  let found: string | undefined
   for (let start = 0; start < query.length; ) {
     const end = endOf(query, '&', start)
     const pair = query.slice(start, end)
     const equals = pair.indexOf('=')
     if (equals > 0 && equals < pair.length - 1 && fromForm(pair.slice(0, equals)) === name) {
-      return fromForm(pair.slice(equals + 1))
+      const value = fromForm(pair.slice(equals + 1))
+      if (found !== undefined && found !== value) return AMBIGUOUS
+      found = value
     }
     start = end + 1
   }
-  return undefined
+  return found
 }
 
-/** The first value of a cookie that is not empty. */
-function cookieValue(cookies: string | undefined, name: string): string | undefined {
+/** The value of a cookie. Empty values do not count. */
+function cookieValue(cookies: string | undefined, name: string): string | typeof AMBIGUOUS | undefined {
   if (cookies === undefined) return undefined
+  let found: string | undefined
   for (let start = 0; start < cookies.length; ) {
     const end = endOf(cookies, ';', start)
     const pair = cookies.slice(start, end)
     const equals = pair.indexOf('=')
     if (equals > 0 && pair.slice(0, equals).trim() === name) {
-      const value = pair.slice(equals + 1).trim()
-      const bare = value.length > 1 && /^".*"$/.test(value) ? value.slice(1, -1) : value
-      // As applications read it: `%61` and `a` must not be two clients.
-      if (bare !== '') return decoded(bare)
+      const raw = pair.slice(equals + 1).trim()
+      // Decoded as applications do, so that `%61` and `a` are one client.
+      const value = decoded(raw.length > 1 && /^".*"$/.test(raw) ? raw.slice(1, -1) : raw)
+      if (value !== '' && found !== undefined && found !== value) return AMBIGUOUS
+      if (value !== '') found = value
     }
     start = end + 1
   }
-  return undefined
+  return found
 }
 
 function endOf(list: string, separator: string, start: number): number {
@@ -77,7 +91,7 @@ function fromForm(text: string): string {
   return decoded(text.includes('+') ? text.replaceAll('+', ' ') : text)
 }
 
-/** Escapes decoded; as it is, if they are not all right. */
+/** Decodes escapes; returns the text unchanged if an escape is broken. */
 function decoded(text: string): string {
   if (!text.includes('%')) return text
   try {

@@ -11,11 +11,11 @@ const keyOf = (template: string, facts: RequestFacts) => parseTemplate(template)
 
 describe('a template', () => {
   const alice = request(
-    { 'x-user-id': 'alice', cookie: 'theme=dark; sid="s%20id"; sid=other', authorization: 'Bearer secret' },
+    { 'x-user-id': 'alice', cookie: 'theme=dark; sid="s%20id"; sid=s%20id', authorization: 'Bearer secret' },
     {
       method: 'POST',
       path: '/users/7',
-      query: 'tenant=a%20b+c&x=&x=2&x=3',
+      query: 'tenant=a%20b+c&x=&x=2&x=2',
       ip: '192.0.2.1',
       route: '/users/:id',
     },
@@ -63,17 +63,17 @@ describe('a template', () => {
     expect(keyOf(template, facts)).toBeUndefined()
   })
 
-  it('keeps its text, and says whether it hashes anything', () => {
+  it('has its text, and whether it hashes a value', () => {
     const plain = parseTemplate('user:{header.x-user-id}')
     expect([plain.text, plain.isSecret]).toStrictEqual(['user:{header.x-user-id}', false])
     expect(parseTemplate('{ip}:{header.a | sha256(cookie.sid)}').isSecret).toBe(true)
   })
 
-  it('reads a value as applications do, so that one of them is one client', () => {
-    for (const cookie of ['sid=abc', 'sid="abc"', ' sid = abc ;', 'sid=%61bc', 'a=1; sid=abc; sid=x']) {
+  it('reads a value as applications do, so that each client has one key', () => {
+    for (const cookie of ['sid=abc', 'sid="abc"', ' sid = abc ;', 'sid=%61bc', 'a=1; sid=abc; sid="abc"']) {
       expect(keyOf('{cookie.sid}', request({ cookie }))).toBe('abc')
     }
-    for (const query of ['k=a+b', 'k=a%20b', '%6B=a%20b', 'x&k=a+b', '&&k=a+b&k=c', 'k=&k=a+b']) {
+    for (const query of ['k=a+b', 'k=a%20b', '%6B=a%20b', 'x&k=a+b', '&&k=a+b&k=a%20b', 'k=&k=a+b']) {
       expect(keyOf('{query.k}', request({}, { query }))).toBe('a b')
     }
     // escapes that are not right stay as they are
@@ -313,5 +313,31 @@ describe('a template that cannot be right is refused, and the message says what 
         }
       },
     )
+  })
+})
+
+describe('several different values of a part', () => {
+  it.each<[string, string, string | undefined]>([
+    ['{query.k}', 'k=1&k=2', 'query.k'],
+    ['{query.k}', 'k=1&k=1', undefined],
+    ['{query.k}', 'k=&k=1', undefined],
+    ['{query.k}', 'k=1&%6B=2', 'query.k'],
+    ['a:{ip | query.k}:{query.k}', 'k=1&k=2', 'query.k'],
+    ['{ip | query.k}', 'k=1&k=2', undefined],
+  ])('%s of ?%s: %s', (template, query, part) => {
+    expect(parseTemplate(template).ambiguousPart(request({}, { query, ip: '192.0.2.1' }))).toBe(part)
+  })
+
+  it('are found in cookies', () => {
+    const { ambiguousPart } = parseTemplate('{cookie.a}')
+    expect(ambiguousPart(request({ cookie: 'a=1; b=2; a=2' }))).toBe('cookie.a')
+    expect(ambiguousPart(request({ cookie: 'a=1; b=2; a="1"; a=' }))).toBeUndefined()
+  })
+
+  it('share one key, so that a client cannot choose a fresh one', () => {
+    const { resolve } = parseTemplate('key:{query.k}')
+    const keys = ['k=1&k=REAL', 'k=2&k=REAL', 'k=REAL&k=3'].map((query) => resolve(request({}, { query })))
+    expect(new Set(keys)).toStrictEqual(new Set(['key:(several values)']))
+    expect(resolve(request({}, { query: 'k=REAL' }))).toBe('key:REAL')
   })
 })

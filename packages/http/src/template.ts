@@ -2,7 +2,7 @@ import { show, TidegateError } from '@tidegate/core'
 import { asKey } from './key.js'
 import type { RequestFacts } from './request.js'
 import { sha256Hex } from './sha256.js'
-import { type Source, sourceOf } from './sources.js'
+import { AMBIGUOUS, type Source, sourceOf } from './sources.js'
 
 /*
  * A template such as "user:{header.x-user-id | 'anonymous'}" makes a key of a request. It is parsed once.
@@ -18,8 +18,13 @@ export interface Template {
   readonly text: string
   /** Whether it hashes what it was given: such values should not be shown elsewhere either. */
   readonly isSecret: boolean
-  /** The key, or undefined if the request lacks something that it is made of. */
+  /**
+   * The key, or undefined if the request lacks a part of it. Requests with several different values of a part share
+   * one key: each could otherwise choose a fresh one.
+   */
   resolve(request: RequestFacts): string | undefined
+  /** The name of a part for which the request has several different values, such as `query.api_key`. */
+  ambiguousPart(request: RequestFacts): string | undefined
 }
 
 /** `"user:{header.x-user-id | 'anonymous'}"`: text, and expressions in braces. `{{` and `}}` write braces. */
@@ -139,6 +144,13 @@ function compile(text: string, parts: readonly (string | Expression)[]): Templat
       }
       return asKey(key)
     },
+    ambiguousPart(request: RequestFacts) {
+      for (const { alternatives } of expressions) {
+        const found = firstOf(alternatives, request)
+        if (found?.value === AMBIGUOUS) return found.alternative.name
+      }
+      return undefined
+    },
   })
 }
 
@@ -169,20 +181,35 @@ function escaped(character: string): string {
   return code < 0x80 ? `%${code.toString(16).toUpperCase().padStart(2, '0')}` : encodeURIComponent(character)
 }
 
-function resolverOf({ alternatives, literal }: Expression, write: (value: string) => string): Source {
+/** The value of all requests that have several. */
+const SEVERAL_VALUES = '(several values)'
+
+function resolverOf(
+  { alternatives, literal }: Expression,
+  write: (value: string) => string,
+): (request: RequestFacts) => string | undefined {
   const otherwise = literal === undefined ? undefined : write(literal)
-  const named = alternatives.map(({ name, ...rest }) => ({ ...rest, tag: `${write(name)}=` }))
   return (request) => {
-    for (const alternative of named) {
-      const value = alternative.source(request)
-      // Empty is as good as absent: nobody is named by it.
-      if (value === undefined || value === '') continue
-      const written = write(alternative.isHashed ? sha256Hex(value) : value)
-      const isFirst = alternative === named[0]
-      return isFirst && written !== otherwise ? written : alternative.tag + written
-    }
-    return otherwise
+    const found = firstOf(alternatives, request)
+    if (found === undefined) return otherwise
+    const { alternative } = found
+    const value = found.value === AMBIGUOUS ? SEVERAL_VALUES : found.value
+    const written = write(alternative.isHashed ? sha256Hex(value) : value)
+    const isFirst = alternative === alternatives[0]
+    return isFirst && written !== otherwise ? written : `${write(alternative.name)}=${written}`
   }
+}
+
+/** The first alternative with a value. An empty value counts as absent, because it identifies no client. */
+function firstOf(
+  alternatives: readonly Alternative[],
+  request: RequestFacts,
+): { alternative: Alternative; value: string | typeof AMBIGUOUS } | undefined {
+  for (const alternative of alternatives) {
+    const value = alternative.source(request)
+    if (value !== undefined && value !== '') return { alternative, value }
+  }
+  return undefined
 }
 
 function assertText(text: unknown): asserts text is string {

@@ -12,6 +12,6 @@ export function startedWith(start: Config, latest: Config): Config {
 /** One that is gone from the file goes on with the routes it had, and one that is new is not there yet. */
 function gatewayOf({ gateway: start }: Config, { gateway: latest }: Config): Config['gateway'] {
   if (start === undefined || latest === undefined) return start
-  const { listen, maxConnections, accessLog } = start
-  return Object.freeze({ ...latest, listen, maxConnections, accessLog })
+  const { listen, connections, maxConnections, minBodyRate, accessLog } = start
+  return Object.freeze({ ...latest, listen, connections, maxConnections, minBodyRate, accessLog })
 }

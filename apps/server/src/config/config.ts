@@ -1,5 +1,6 @@
 import type { Policy } from '@tidegate/core'
 import { defineProxies, type Proxies, parseCidr, type Rule } from '@tidegate/http'
+import type { LinearRegExp } from '../linear-regexp.js'
 import { type Caller, readCallers } from './callers.js'
 import type { ConfigDocument } from './document.js'
 import { type GatewayConfig, readGateway } from './gateway.js'
@@ -23,7 +24,7 @@ export interface Config {
   /** None: whoever can reach the port may check. */
   readonly callers: readonly Caller[]
   /** What a key must match, as a whole. */
-  readonly keyPattern: RegExp | undefined
+  readonly keyPattern: LinearRegExp | undefined
   /** By name, the built-in ones first. */
   readonly policies: ReadonlyMap<string, Policy>
   /** Names of policies whose keys are shown as hashes only. */

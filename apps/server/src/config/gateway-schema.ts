@@ -1,3 +1,4 @@
+import { connectionsSchema } from './connections-schema.js'
 import { type JsonSchema, section, type Values } from './json-schema.js'
 
 /** Predicates and filters: what they may be called and be given, `gateway/` says. */
@@ -158,6 +159,14 @@ export function gatewaySchema(values: Values): JsonSchema {
       }),
       headersTimeout: duration({ description: 'In which an upstream must begin to answer.', default: '30s' }),
       bodyTimeout: duration({ description: 'How long an upstream may pause within a body.', default: '30s' }),
+      minBodyRate: whole({
+        description:
+          'Bytes per second at which a request body must arrive on average, after its first 20 seconds; 0 accepts any rate.',
+        minimum: 0,
+        maximum: 1_000_000,
+        default: 100,
+      }),
+      connections: connectionsSchema(values),
       maxConnections: whole({
         description: 'The most connections to one upstream.',
         minimum: 1,

@@ -229,13 +229,26 @@ describe('the gateway of a file', () => {
     expect(gateway.listen).toMatchObject(listen)
   })
 
+  it('has connection limits: by default a tenth for one client', () => {
+    const connectionsOf = (line: string) =>
+      gatewayOf(`gateway:\n  ${line}\n  routes: [{ uri: "http://localhost:1" }]`).connections
+    expect(connectionsOf('accessLog: off')).toStrictEqual({ max: 10_000, maxPerClient: 1000 })
+    expect(connectionsOf('connections: { max: 500 }')).toStrictEqual({ max: 500, maxPerClient: 50 })
+    expect(connectionsOf('connections: { max: 5 }')).toStrictEqual({ max: 5, maxPerClient: 1 })
+    expect(connectionsOf('connections: { maxPerClient: 7 }')).toStrictEqual({ max: 10_000, maxPerClient: 7 })
+    expect(
+      mistakesIn('gateway: { connections: { max: 5, maxPerClient: 6 }, routes: [{ uri: "http://a:1" }] }'),
+    ).toStrictEqual([expect.stringContaining('gateway.connections.maxPerClient: must not be more than max')])
+  })
+
   it('has time-outs of its own, which a route may change', () => {
-    const { routes, maxConnections, accessLog } = gatewayOf(`
+    const { routes, maxConnections, minBodyRate, accessLog } = gatewayOf(`
 gateway:
   connectTimeout: 1s
   headersTimeout: 2s
   bodyTimeout: 3s
   maxConnections: 7
+  minBodyRate: 0
   accessLog: combined
   routes:
     - { uri: "http://localhost:1" }
@@ -247,7 +260,7 @@ gateway:
       [10, 20, 30],
       [1000, 5, 3000],
     ])
-    expect([maxConnections, accessLog]).toStrictEqual([7, 'combined'])
+    expect([maxConnections, minBodyRate, accessLog]).toStrictEqual([7, 0, 'combined'])
   })
 
   it('knows how upstreams are asked whether they are well', () => {

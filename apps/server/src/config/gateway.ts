@@ -1,6 +1,8 @@
 import type { Policy } from '@tidegate/core'
 import type { Template } from '@tidegate/http'
+import type { ConnectionLimits } from '../connections.js'
 import { BUILT_IN_RESOLVERS, parseResolver } from '../gateway/key-resolvers.js'
+import { readConnections } from './connections.js'
 import type { ConfigDocument } from './document.js'
 import { isTaken } from './factory.js'
 import { type Listen, readListen } from './listen.js'
@@ -16,8 +18,12 @@ export interface GatewayConfig {
   readonly routes: readonly RouteConfig[]
   /** The policies that filters of routes have brought along. */
   readonly policies: readonly Policy[]
+  /** Of clients. */
+  readonly connections: ConnectionLimits
   /** To one upstream. */
   readonly maxConnections: number
+  /** Bytes per second; 0: any. */
+  readonly minBodyRate: number
   readonly accessLog: 'off' | 'json' | 'combined'
 }
 
@@ -54,7 +60,9 @@ export function readGateway(document: ConfigDocument, file: InFile): GatewayConf
     listen: readListen(document, file.port),
     routes: Object.freeze(routes),
     policies: Object.freeze(reader.policies()),
+    connections: readConnections(document, ['gateway']),
     maxConnections: option.whole('gateway', 'maxConnections'),
+    minBodyRate: option.whole('gateway', 'minBodyRate'),
     accessLog: option.text('gateway', 'accessLog') as GatewayConfig['accessLog'],
   })
 }

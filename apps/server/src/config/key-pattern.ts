@@ -1,22 +1,13 @@
+import { compileRegExp, type LinearRegExp } from '../linear-regexp.js'
 import type { ConfigDocument } from './document.js'
 import { optionOf } from './options.js'
-import { REPEATED_CHOICE, repeatsChoice } from './repeated-choice.js'
 
-/** The whole key must match: a pattern that may match anywhere lets through what it was written to keep out. */
-export function readKeyPattern(document: ConfigDocument): RegExp | undefined {
+/** The whole key must match: a pattern that may match anywhere would accept keys that it was written to reject. */
+export function readKeyPattern(document: ConfigDocument): LinearRegExp | undefined {
   const source = optionOf(document).textIfAny('keyPattern')
   if (source === undefined) return undefined
-  try {
-    // By itself first: a stray bracket could otherwise pair with those put around it.
-    new RegExp(source, 'u')
-    if (!repeatsChoice(source)) return new RegExp(`^(?:${source})$`, 'u')
-    document.wrong(['keyPattern'], REPEATED_CHOICE)
-    return undefined
-  } catch (error) {
-    const why = String((error as Error).message)
-      .split(': ')
-      .at(-1)
-    document.wrong(['keyPattern'], `is no regular expression: ${why?.toLowerCase()}`)
-    return undefined
-  }
+  const compiled = compileRegExp(source)
+  if (!('problem' in compiled)) return compiled
+  document.wrong(['keyPattern'], `is not a valid regular expression: ${compiled.problem}`)
+  return undefined
 }

@@ -24,7 +24,7 @@ export function rulesSchema({ text, whole }: Values): JsonSchema {
             path: {
               type: ['string', 'array'],
               description:
-                'A path, or several: /login, /users/{id}, /files/* for one segment, /api/** for all below.',
+                'A path, or several: /login, /users/{id}, /files/* for one segment, /files/*.txt, /api/** for all below.',
               minItems: 1,
               minLength: 1,
               items: text({ examples: ['/login'] }),

@@ -75,6 +75,7 @@ describe('the published schema', () => {
       'gateway.routes[].healthCheck.path',
       'gateway.defaultFilters[].name',
       'gateway.default-filters[].name',
+      'gateway.connections.maxPerClient',
     ])
   })
 

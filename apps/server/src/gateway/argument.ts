@@ -1,6 +1,6 @@
 import { parseDuration, TidegateError } from '@tidegate/core'
 import { quoted } from '../config/mistakes.js'
-import { javaRegExp } from './java-regexp.js'
+import { compileRegExp, type LinearRegExp } from '../linear-regexp.js'
 import { statusOf } from './status.js'
 
 /*
@@ -85,11 +85,11 @@ export function listOf<T>(read: Read<T>, mayBeEmpty = false): Read<readonly T[]>
   }
 }
 
-export function regExp(value: unknown): RegExp {
+export function regExp(value: unknown): LinearRegExp {
   const source = text(value)
-  const made = javaRegExp(source)
-  if (made instanceof RegExp) return made
-  throw unfit(`${quoted(source)} is no regular expression here: ${made.problem}`)
+  const compiled = compileRegExp(source)
+  if (!('problem' in compiled)) return compiled
+  throw unfit(`${quoted(source)} is not a valid regular expression: ${compiled.problem}`)
 }
 
 /** Milliseconds, or `10ms`, `5s`, `1m`. */

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import { atEndOfTurn } from '../http/end-of-turn.js'
+import { watchDelivery } from './delivery.js'
 import type { Exchange } from './exchange.js'
 import { breakOff, isHttp2 } from './http2.js'
 import {
@@ -33,6 +34,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly upstream: Upstream
   /** Whether there was a connection to send it on. */
   isSent = false
+  /** Whether it timed out waiting for one of the connections, which says nothing about the upstream. */
+  isTimedOutInLine = false
   private readonly exchange: Exchange
   private readonly outcome: Outcome
   private isOver = false
@@ -66,6 +69,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.isOver) return void abort()
     this.abort = abort
     this.isSent = true
+    this.upstream.state.reached()
     clearTimeout(this.inLine)
   }
 
@@ -130,11 +134,15 @@ export class Attempt implements Dispatcher.DispatchHandler {
   onComplete(trailers: string[] | null): void {
     if (this.isOver) return
     this.end()
-    const { response } = this.exchange
+    const { response, bodyIdleMs } = this.exchange
     if (trailers !== null && trailers.length > 0) addTrailers(response, trailers as unknown as RawHeaders)
     const { last } = this
     atEndOfTurn(
-      () => (last === undefined ? response.end() : response.end(last)),
+      () => {
+        if (last === undefined) response.end()
+        else response.end(last)
+        watchDelivery(response, bodyIdleMs)
+      },
       () => response.destroy(),
     )
   }
@@ -165,7 +173,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** All connections are taken, and undici lets requests wait for one without end. */
   private waitInLine(): void {
     const { headersMs } = this.exchange.inForce.route.timeouts
-    this.inLine = setTimeout(() => this.onError(new errors.ConnectTimeoutError('no connection')), headersMs)
+    this.inLine = setTimeout(() => {
+      this.isTimedOutInLine = true
+      this.onError(new errors.ConnectTimeoutError('no connection'))
+    }, headersMs)
   }
 
   private end(): void {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
 import type { RouteInForce } from './in-force.js'
+import type { RequestBody } from './request-body.js'
 import type { RequestFactsOf } from './request-facts.js'
 import type { Flat } from './request-headers.js'
 import type { Upstream } from './upstreams.js'
@@ -21,7 +21,7 @@ export interface Exchange {
   /** With the query. */
   readonly target: string
   readonly headers: Flat
-  readonly body: Readable | undefined
+  readonly body: RequestBody | undefined
   /** For how long the client may read nothing of an answer that waits for it. */
   readonly bodyIdleMs: number
   /** Wants to go on as a WebSocket. */

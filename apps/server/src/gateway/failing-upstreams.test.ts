@@ -479,9 +479,9 @@ describe('of several upstreams', () => {
     expect(await both()).toStrictEqual(new Set(['well']))
     isWell = true
     await until(async () => (await both()).size === 2, 'both are asked again')
-    expect(gateway.logged.map(({ msg }) => msg)).toStrictEqual([
-      'The upstream is not well; it is asked nothing for now',
-      'The upstream is well again',
+    expect(gateway.logged).toMatchObject([
+      { msg: 'Health check failed; upstream gets no requests', reason: 'status 400' },
+      { msg: 'Health check passes again' },
     ])
   })
 

@@ -1,8 +1,7 @@
 import type { Policy } from '@tidegate/core'
-import type { Rule, Template } from '@tidegate/http'
+import type { Rule, Template, Variables } from '@tidegate/http'
 import type { RouteLimit } from './limit.js'
 import { type Definer, definePart, type Part } from './part.js'
-import type { Variables } from './path-pattern.js'
 import type { GatewayRequest, RequestFilter, ResponseFilter, Retry, Route } from './route.js'
 
 /** What one filter adds to a route. */

@@ -4,15 +4,41 @@ import { Attempt, type Outcome } from './attempt.js'
 import { putAside } from './balancer.js'
 import type { Exchange } from './exchange.js'
 import { type Failure, failureOf, OVERLOAD } from './failure.js'
+import type { RequestBody } from './request-body.js'
 import { MAX_IN_FLIGHT, type Upstream } from './upstreams.js'
 import { connectionFor, type Upgrade } from './web-socket.js'
 
 /** Sends a request to one of its upstreams, and to another if that fails and it may. */
 export function forward(exchange: Exchange): void {
-  const { inForce, request, target, headers, body, upgrade } = exchange
-  const { timeouts } = inForce.route
+  const { inForce, body, upgrade } = exchange
+  if (body?.errored) return void rejectBody(exchange, body.errored)
   const upstream = inForce.balancer.next(exchange.failedAt)
   if (upstream === undefined || isFull(upstream, upgrade)) return void giveUp(exchange, OVERLOAD)
+  if (body === undefined || body.isWhole) send(exchange, upstream)
+  else waitForSlot(exchange, upstream, body)
+}
+
+/** Waits until the upstream has a connection for an unfinished body, or the body is whole. */
+function waitForSlot(exchange: Exchange, upstream: Upstream, body: RequestBody): void {
+  const timer = setTimeout(() => {
+    leave()
+    giveUp(exchange, OVERLOAD)
+  }, exchange.inForce.route.timeouts.headersMs)
+  const leave = upstream.bodySlots.enter(body, () => {
+    clearTimeout(timer)
+    if (body.errored) rejectBody(exchange, body.errored)
+    else send(exchange, upstream)
+  })
+}
+
+/** Rejects a body that is too large or too slow. Other errors mean that the client has closed the connection. */
+function rejectBody({ life, limits }: Exchange, error: Error): void {
+  if (error instanceof ApiError) life.refuse(error.status, error.message, limits)
+}
+
+function send(exchange: Exchange, upstream: Upstream): void {
+  const { inForce, request, target, headers, body, upgrade } = exchange
+  const { timeouts } = inForce.route
   const attempt = new Attempt(exchange, upstream, outcome)
   exchange.attempt = attempt
   const dispatcher = upgrade === undefined ? upstream.pool : connectionFor(upstream, timeouts.connectMs)
@@ -39,15 +65,16 @@ function isFull({ inFlight, tunnels, maxConnections }: Upstream, upgrade: Upgrad
 }
 
 const outcome: Outcome = {
-  failed(exchange, { isSent, upstream }, error) {
+  failed(exchange, { isSent, isTimedOutInLine, upstream }, error) {
     if (exchange.isGone) return
     // The client's doing: a body that is too large or too slow.
     if (error instanceof ApiError) {
-      return void exchange.life.refuse(error.status, error.message, exchange.limits)
+      return void rejectBody(exchange, error)
     }
     const failure = failureOf(error, isSent)
     exchange.failedAt = upstream
     if (!isSent) putAside(upstream)
+    if (!isSent && !isTimedOutInLine) upstream.state.unreachable(error)
     if (exchange.response.headersSent) giveUp(exchange, failure)
     else if (!isSent && exchange.detours + 1 < exchange.inForce.balancer.size) {
       // Nothing was sent, so this is no second time: any request may go elsewhere.

@@ -8,7 +8,7 @@ import { forward } from './forward.js'
 import { headerBytesOf, isHttp2, problemOfHttp2 } from './http2.js'
 import type { RouteInForce } from './in-force.js'
 import { type Handling, Life } from './life.js'
-import { bodyOf, hasBody, tooLarge } from './request-body.js'
+import { hasBody, RequestBody, tooLarge } from './request-body.js'
 import { RequestFactsOf } from './request-facts.js'
 import { flatOf, forwardOf, headersToSend, isLoop } from './request-headers.js'
 import { NoCanonicalPath, type ResponseHead, type Ruling } from './route.js'
@@ -120,7 +120,7 @@ function pass(
   limits: Readonly<Record<string, string>>,
 ): void {
   const { message, response, routing, upgrade } = life
-  const { bodyIdleMs } = life.handling
+  const { bodyIdleMs, minBodyRate } = life.handling
   const { route } = inForce
   const { answer, maxBodyBytes, requestFilters, responseFilters } = route
   if (answer !== undefined) {
@@ -167,7 +167,13 @@ function pass(
     limits,
     target: query === '' ? path : `${path}?${query}`,
     headers,
-    body: withBody ? bodyOf(message, response, { maxBytes: maxBodyBytes, idleMs: bodyIdleMs }) : undefined,
+    body: withBody
+      ? new RequestBody(message, response, {
+          maxBytes: maxBodyBytes,
+          idleMs: bodyIdleMs,
+          minRate: minBodyRate,
+        })
+      : undefined,
     bodyIdleMs,
     upgrade,
     attempt: undefined,
@@ -177,5 +183,8 @@ function pass(
     isGone: false,
     bytes: 0,
   }
-  forward(life.exchange)
+  const { exchange } = life
+  // A connection to the upstream is taken only once there is something to send on it.
+  if (exchange.body === undefined) forward(exchange)
+  else exchange.body.whenBegun(() => forward(exchange))
 }

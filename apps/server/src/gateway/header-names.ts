@@ -30,3 +30,12 @@ export function headerValue(value: unknown): string {
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(line)) return line.trim()
   throw unfit(`${quoted(line)} cannot stand in a header: it must be one line of Latin letters and signs`)
 }
+
+/** Whether servers that turn header names into variables, such as HTTP_X_USER_ID, take two names for one. */
+export function isSameToCgi(name: string, other: string): boolean {
+  return name.length === other.length && cgiName(name) === cgiName(other)
+}
+
+function cgiName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z\d]/g, '_')
+}

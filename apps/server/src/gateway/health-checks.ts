@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Client } from 'undici'
 import type { HealthCheck } from './route.js'
+import { reasonOf } from './upstream-state.js'
 import type { Upstream } from './upstreams.js'
 
 /** One upstream under watch. */
@@ -64,29 +65,41 @@ function startWatch(upstream: Upstream, check: HealthCheck, log: Logger): Watch 
   async function ask(): Promise<void> {
     if (isAsking) return
     isAsking = true
-    const isWell = await isUp(upstream, check)
+    const problem = await problemOf(upstream, check)
     isAsking = false
+    const isWell = problem === undefined
     if (isWell === watch.isWell || isStopped) return
     watch.isWell = isWell
-    if (isWell) log.info({ upstream: upstream.origin }, 'The upstream is well again')
-    else log.warn({ upstream: upstream.origin }, 'The upstream is not well; it is asked nothing for now')
+    if (isWell) log.info({ upstream: upstream.origin }, 'Health check passes again')
+    else
+      log.warn(
+        { upstream: upstream.origin, reason: problem },
+        'Health check failed; upstream gets no requests',
+      )
   }
 }
 
 /**
- * Whether it answers 2xx or 3xx in time. It is asked on a connection of its own: those of the pool may all be taken by
- * requests that wait for the very upstream that hangs.
+ * Why a health check failed; undefined if the response is 2xx or 3xx in time. The check has a connection of its own,
+ * because requests that wait for a hanging upstream may take all those of the pool.
  */
-async function isUp({ origin }: Upstream, { path, timeoutMs }: HealthCheck): Promise<boolean> {
+async function problemOf(
+  { origin }: Upstream,
+  { path, timeoutMs }: HealthCheck,
+): Promise<string | undefined> {
   const client = new Client(origin, { connect: { timeout: timeoutMs } })
   // Also ends what has no connection yet, which a signal would not.
-  const timer = setTimeout(() => client.destroy(), timeoutMs)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    client.destroy()
+  }, timeoutMs)
   try {
     const { statusCode, body } = await client.request({ path, method: 'GET' })
     await body.dump({ limit: 64 * 1024 })
-    return statusCode < 400
-  } catch {
-    return false
+    return statusCode < 400 ? undefined : `status ${statusCode}`
+  } catch (error) {
+    return isLate ? `no response within ${timeoutMs} ms` : reasonOf(error)
   } finally {
     clearTimeout(timer)
     await client.destroy()

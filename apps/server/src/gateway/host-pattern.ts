@@ -1,6 +1,7 @@
+import type { Variables } from '@tidegate/http'
 import { quoted } from '../config/mistakes.js'
+import { compileRegExp } from '../linear-regexp.js'
 import { unfit } from './argument.js'
-import type { Variables } from './path-pattern.js'
 
 /** Spring's patterns of hosts: `api.example.org`, `*.example.org`, `**.example.org`, `{tenant}.example.org`. */
 export interface HostPattern {
@@ -31,13 +32,14 @@ export function parseHostPattern(text: string): HostPattern {
   if (labels.filter((label) => label === '**').length > 1) {
     throw unfit(`${quoted(text)} has ** more than once; once is enough`)
   }
-  const expression = new RegExp(`^${sources.join('')}$`)
+  const expression = compileRegExp(sources.join(''))
+  if ('problem' in expression)
+    throw unfit(`${quoted(text)} is not a valid host pattern: ${expression.problem}`)
   return {
     names,
     match(host) {
-      const match = expression.exec(host)
-      if (match === null) return undefined
-      return Object.fromEntries(names.map((name, i) => [name, match.groups?.[`v${i}`] ?? '']))
+      const groups = expression.match(host)
+      return groups && Object.fromEntries(names.map((name, i) => [name, groups[`v${i}`] ?? '']))
     },
   }
 }

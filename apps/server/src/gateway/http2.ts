@@ -99,6 +99,6 @@ export function breakOff(response: ServerResponse): void {
   else response.destroy()
 }
 
-function streamOf(response: ServerResponse): ServerHttp2Stream {
+export function streamOf(response: ServerResponse): ServerHttp2Stream {
   return (response as unknown as { stream: ServerHttp2Stream }).stream
 }

@@ -1,13 +1,16 @@
 import { quoted } from '../config/mistakes.js'
+import type { LinearRegExp } from '../linear-regexp.js'
 import { unfit } from './argument.js'
 
 /**
- * What `replaceAll` of Java puts in for a match: `$1` and `${name}` are groups, a backslash takes the next sign as it is.
- * Spring also writes `$\{name}`, because in its files `${name}` is a variable, as it is in ours.
+ * Compiles a replacement of Java's `replaceAll`: `$1` and `${name}` are groups, a backslash escapes the next character.
+ * Spring files write `$\{name}`, because `${name}` is a variable there, as it is in ours.
  */
-export function javaReplacement(given: string, expression: RegExp): (match: RegExpMatchArray) => string {
+export function javaReplacement(
+  given: string,
+  { groupCount, groupNames }: LinearRegExp,
+): (match: RegExpMatchArray) => string {
   const text = given.replaceAll('$\\', '$')
-  const groups = groupsOf(expression)
   const pieces: (string | { readonly group: string | number })[] = []
   for (let at = 0; at < text.length; at++) {
     const sign = text[at]!
@@ -24,7 +27,7 @@ export function javaReplacement(given: string, expression: RegExp): (match: RegE
       throw unfit(`${quoted(given)}: a $ stands before a group, as in $1 or $\\{name}; write \\$ for itself`)
     }
     const [all, name, digit] = reference
-    const isKnown = name === undefined ? Number(digit) <= groups.count : groups.names.includes(name)
+    const isKnown = name === undefined ? Number(digit) <= groupCount : groupNames.includes(name)
     if (!isKnown) throw unfit(`${quoted(given)}: the expression has no group ${quoted(name ?? digit!)}`)
     pieces.push({ group: name ?? Number(digit) })
     at += all.length - 1
@@ -37,10 +40,4 @@ export function javaReplacement(given: string, expression: RegExp): (match: RegE
         return (typeof group === 'number' ? match[group] : match.groups?.[group]) ?? ''
       })
       .join('')
-}
-
-/** With an empty alternative every expression matches, and says which groups it has. */
-function groupsOf({ source, flags }: RegExp): { count: number; names: string[] } {
-  const match = new RegExp(`(?:${source})|`, flags).exec('')!
-  return { count: match.length - 1, names: Object.keys(match.groups ?? {}) }
 }

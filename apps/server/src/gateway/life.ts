@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { formatAddress } from '@tidegate/http'
 import type { AccessLog, Ended } from './access-log.js'
+import { watchDelivery } from './delivery.js'
 import { discardBody } from './discard-body.js'
 import type { Exchange } from './exchange.js'
 import type { RouteInForce, RoutingInForce } from './in-force.js'
@@ -15,6 +16,8 @@ export interface Handling {
   routing: RoutingInForce
   readonly idOf: (message: IncomingMessage) => string
   readonly bodyIdleMs: number
+  /** Bytes per second; 0: any. */
+  readonly minBodyRate: number
   /** Of HTTP/2, where Node does not see to it. */
   readonly maxHeaderBytes: number
   readonly accessLog: AccessLog | undefined
@@ -65,12 +68,14 @@ export class Life {
   refuse(status: number, message: string, headers?: Headers): void {
     discardBody(this.message, this.response)
     this.bytes = answerProblem(this.response, status, message, { ...headers, 'x-request-id': this.id })
+    watchDelivery(this.response, this.handling.bodyIdleMs)
   }
 
   /** Answers by itself. */
   answer(status: number, headers: Headers, body: string): void {
     discardBody(this.message, this.response)
     this.bytes = answer(this.response, status, { ...headers, 'x-request-id': this.id }, body)
+    watchDelivery(this.response, this.handling.bodyIdleMs)
   }
 
   failed(error: unknown): void {

@@ -69,6 +69,10 @@ export function createLimit(
 
   return (request) => {
     const facts = knowsRoute ? onRoute(request, routeId) : request
+    for (const { key, rule } of limits) {
+      const part = key.ambiguousPart(facts)
+      if (part !== undefined && rule?.matches(facts) !== false) return ambiguousKey(part)
+    }
     for (const { key, emptyKeyStatus } of mayLackKey) {
       if (key.resolve(facts) === undefined) return withoutKey(emptyKeyStatus!)
     }
@@ -82,6 +86,20 @@ function ours({ refusal, headers, holdMs }: HttpRuling<Asked>): Ruling {
   const { contentType, body } = refusal.answer()
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return { refusal: { status: refusal.status, contentType, body: text }, headers, holdMs }
+}
+
+/** The upstream may read another value than the one that is counted, so the request does not pass. */
+function ambiguousKey(part: string): Ruling {
+  const message = `The request has several different values for ${part}. Send one.`
+  return {
+    refusal: {
+      status: 400,
+      contentType: 'application/json',
+      body: JSON.stringify({ error: 'bad_request', message }),
+    },
+    headers: { 'cache-control': 'no-store' },
+    holdMs: 0,
+  }
 }
 
 /** As Spring does it: nothing is counted, and the request does not pass. */
@@ -109,6 +127,7 @@ function onRoute(request: GatewayRequest, route: string): GatewayRequest {
     path: request.path,
     query: request.query,
     header: (name) => request.header(name),
+    headerLines: (name) => request.headerLines?.(name) ?? [],
     get ip() {
       return request.ip
     },

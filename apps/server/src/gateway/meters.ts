@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client'
 import { expose } from '../metrics/exposed.js'
 import { type Histogram, histogram, observe, samplesOf } from '../metrics/histogram.js'
 import { FAILURE_KINDS, type FailureKind } from './failure.js'
+import type { Upstream } from './upstreams.js'
 
 /*
  * What can be seen of the gateway. A label is a route of the configuration, a class of status or one of a few words.
@@ -26,7 +27,7 @@ export const NO_ROUTE = ''
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
-export function createGatewayMeters(registry: Registry): GatewayMeters {
+export function createGatewayMeters(registry: Registry, upstreams: () => Iterable<Upstream>): GatewayMeters {
   let meters = new Map<string, RouteMeter>()
   const each = <T>(make: (route: string, meter: RouteMeter) => T[]) =>
     [...meters].flatMap(([route, meter]) => make(route, meter))
@@ -54,6 +55,20 @@ export function createGatewayMeters(registry: Registry): GatewayMeters {
       each((route, { failures }) =>
         FAILURE_KINDS.map((kind) => ({ labels: { route, kind }, value: failures[kind] })),
       ),
+  })
+
+  expose(registry, {
+    name: 'gateway_upstream_up',
+    help: '1 if the last connection to the upstream succeeded, 0 if not.',
+    type: 'gauge',
+    aggregator: 'min',
+    samples() {
+      const byOrigin = new Map<string, number>()
+      for (const { origin, state } of upstreams()) {
+        byOrigin.set(origin, Math.min(byOrigin.get(origin) ?? 1, state.isReachable ? 1 : 0))
+      }
+      return [...byOrigin].map(([upstream, value]) => ({ labels: { upstream }, value }))
+    },
   })
 
   return {

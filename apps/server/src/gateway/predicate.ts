@@ -1,5 +1,5 @@
+import type { Variables } from '@tidegate/http'
 import { type Definer, definePart, type Part } from './part.js'
-import type { Variables } from './path-pattern.js'
 import type { GatewayRequest } from './route.js'
 
 /** What a predicate asks of a request. All that a route has must hold. */

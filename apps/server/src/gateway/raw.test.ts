@@ -167,8 +167,8 @@ describe('sends on in one meaning:', () => {
     )
     expect(statusOf(answer)).toBe(200)
     expect(seen).toHaveLength(1)
-    expect(bodyIn(seen[0]!)).toBe('abcde')
-    expect(seen[0]).not.toMatch(/x-evil/i)
+    expect(seen[0]).toMatch(/\r\ncontent-length: 5\r\n\r\nabcde$/)
+    expect(seen[0]).not.toMatch(/x-evil|transfer-encoding/i)
   })
 
   it('a body that looks like a request, as a body', async () => {
@@ -339,8 +339,3 @@ describe('Expect: 100-continue', () => {
     expect(upstream.received).toStrictEqual([])
   })
 })
-
-function bodyIn(request: string): string {
-  const chunks = request.slice(request.indexOf('\r\n\r\n') + 4).split('\r\n')
-  return chunks.filter((_, i) => i % 2 === 1).join('')
-}

@@ -5,11 +5,18 @@ import { discardBody } from './discard-body.js'
 import { endedByHeaders, isHttp2 } from './http2.js'
 
 export interface BodyOptions {
-  /** Beyond it 413. */
+  /** A longer body is rejected with 413. */
   readonly maxBytes: number | undefined
-  /** For how long nothing may come of it before it is 408. How long it takes as a whole does not matter. */
+  /** A body that pauses for longer is rejected with 408. */
   readonly idleMs: number
+  /** Bytes per second on average, from `RATE_GRACE_MS` on; a slower body is rejected with 408. 0: any rate. */
+  readonly minRate: number
 }
+
+/** How long a body may arrive at any rate. */
+const RATE_GRACE_MS = 20_000
+/** How often the rate is checked. */
+const RATE_CHECK_MS = 1000
 
 /** Whether a request has a body, also one of unknown length. */
 export function hasBody(message: IncomingMessage): boolean {
@@ -19,63 +26,112 @@ export function hasBody(message: IncomingMessage): boolean {
 }
 
 /**
- * The body as a stream of its own. undici destroys the stream that it is given when an upstream fails or answers early; of
- * the request itself that would be the connection, and with it the answer. It is read as fast as the upstream takes it.
+ * The body of a request as a stream of its own: undici destroys its body stream when an upstream fails or responds
+ * early, and destroying the request would close the client's connection before the response. The first bytes are read
+ * at once, the rest as fast as the upstream takes it.
  */
-export function bodyOf(
-  message: IncomingMessage,
-  response: ServerResponse,
-  { maxBytes, idleMs }: BodyOptions,
-): Readable {
-  let bytes = 0
-  // In HTTP/1.0 it has no meaning, whatever it says; elsewhere only 100-continue comes here, see handle.ts.
-  let isAwaited = message.headers.expect !== undefined && message.httpVersion !== '1.0'
-  const timer = setTimeout(onIdle, idleMs)
-  const body = new Readable({
-    highWaterMark: 64 * 1024,
-    read() {
-      if (isAwaited) response.writeContinue()
-      isAwaited = false
-      message.resume()
-    },
-    destroy(error, done) {
-      clearTimeout(timer)
-      message.off('data', onData).off('end', onEnd).off('close', onClose)
-      discardBody(message, response)
-      done(error)
-    },
-  })
+export class RequestBody extends Readable {
+  /** Whether everything has arrived. */
+  isWhole = false
+  private readonly message: IncomingMessage
+  private readonly response: ServerResponse
+  private readonly options: BodyOptions
+  private readonly idle: NodeJS.Timeout
+  private readonly rate: NodeJS.Timeout | undefined
+  private bytes = 0
+  /** How long the client, and not the upstream, kept the body waiting. */
+  private waitedMs = 0
+  private onBegun: (() => void) | undefined
+  private onSettled: (() => void)[] = []
 
-  function onData(chunk: Buffer): void {
-    timer.refresh()
-    bytes += chunk.length
-    if (maxBytes !== undefined && bytes > maxBytes) body.destroy(tooLarge(maxBytes))
-    else if (!body.push(chunk)) message.pause()
+  constructor(message: IncomingMessage, response: ServerResponse, options: BodyOptions) {
+    super({ highWaterMark: 64 * 1024 })
+    this.message = message
+    this.response = response
+    this.options = options
+    // Errors reach the client through `onError` of the attempt or of the queue; an unhandled event would end the process.
+    this.on('error', () => {})
+    this.idle = setTimeout(() => this.checkIdle(), options.idleMs)
+    if (options.minRate > 0) this.rate = setInterval(() => this.checkRate(), RATE_CHECK_MS)
+    message.on('data', this.add).on('end', this.finish).on('close', this.checkComplete)
+    // HTTP/1.0 has no expectations; other expectations than 100-continue were rejected before.
+    if (message.headers.expect !== undefined && message.httpVersion !== '1.0') response.writeContinue()
+    message.resume()
   }
 
-  function onEnd(): void {
-    clearTimeout(timer)
-    body.push(null)
+  /** Calls back once there are bytes to send, the body has ended, or it has failed. */
+  whenBegun(callback: () => void): void {
+    if (this.bytes > 0 || this.isWhole || this.destroyed) callback()
+    else this.onBegun = callback
   }
 
-  function onClose(): void {
-    clearTimeout(timer)
-    if (!message.complete) body.destroy(new Error('The client has gone.'))
+  /** Calls back once everything has arrived, or the body has failed. */
+  whenSettled(callback: () => void): void {
+    if (this.isWhole || this.destroyed) callback()
+    else this.onSettled.push(callback)
   }
 
-  function onIdle(): void {
-    // It is the upstream that we are waiting for.
-    if (message.isPaused()) timer.refresh()
-    else body.destroy(new ApiError(408, 'The body took too long to arrive.'))
+  override _read(): void {
+    this.message.resume()
   }
 
-  // undici listens only as long as it has the request, and an error that nobody hears would end the process.
-  body.on('error', () => {})
-  message.pause()
-  message.on('data', onData).on('end', onEnd).on('close', onClose)
-  return body
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.message.off('data', this.add).off('end', this.finish).off('close', this.checkComplete)
+    discardBody(this.message, this.response)
+    done(error)
+    this.settle()
+  }
+
+  private readonly add = (chunk: Buffer): void => {
+    const { maxBytes } = this.options
+    this.idle.refresh()
+    this.bytes += chunk.length
+    if (maxBytes !== undefined && this.bytes > maxBytes) return void this.destroy(tooLarge(maxBytes))
+    if (!this.push(chunk)) this.message.pause()
+    this.begin()
+  }
+
+  private readonly finish = (): void => {
+    this.isWhole = true
+    this.push(null)
+    this.settle()
+  }
+
+  private readonly checkComplete = (): void => {
+    if (!this.message.complete) this.destroy(new Error('The client closed the connection.'))
+  }
+
+  private checkIdle(): void {
+    // While it is paused, the upstream is the slow part.
+    if (this.message.isPaused()) this.idle.refresh()
+    else this.destroy(tooSlow())
+  }
+
+  private checkRate(): void {
+    if (this.message.isPaused()) return
+    this.waitedMs += RATE_CHECK_MS
+    const isSlow = this.bytes * 1000 < this.options.minRate * this.waitedMs
+    if (isSlow && this.waitedMs >= RATE_GRACE_MS) this.destroy(tooSlow())
+  }
+
+  private begin(): void {
+    const { onBegun } = this
+    this.onBegun = undefined
+    onBegun?.()
+  }
+
+  private settle(): void {
+    clearTimeout(this.idle)
+    clearInterval(this.rate)
+    this.begin()
+    for (const callback of this.onSettled.splice(0)) callback()
+  }
 }
 
 export function tooLarge(maxBytes: number): ApiError {
   return new ApiError(413, `The body is too large: ${maxBytes} bytes at most.`)
+}
+
+function tooSlow(): ApiError {
+  return new ApiError(408, 'The body took too long to arrive.')
 }

@@ -6,6 +6,8 @@ import {
   formatAddress,
   type Proxies,
 } from '@tidegate/http'
+import { isAboutClient } from './forwarded-headers.js'
+import { isSameToCgi } from './header-names.js'
 import { namedByConnection } from './hop-by-hop.js'
 import type { Peer } from './peer.js'
 import type { GatewayRequest } from './route.js'
@@ -20,6 +22,7 @@ export class RequestFactsOf implements GatewayRequest {
   /** What the client wants us to keep to ourselves; what counts is what the upstream is told, too. */
   readonly named: ReadonlySet<string> | undefined
   private readonly headers: IncomingHttpHeaders
+  private readonly rawHeaders: readonly string[]
   private readonly proxies: Proxies
   private known: Address | undefined
 
@@ -35,6 +38,7 @@ export class RequestFactsOf implements GatewayRequest {
     this.query = query
     this.timeMs = timeMs
     this.headers = message.headers
+    this.rawHeaders = message.rawHeaders
     this.named = namedByConnection(message.headers.connection)
     this.peer = peer
     this.proxies = proxies
@@ -54,6 +58,18 @@ export class RequestFactsOf implements GatewayRequest {
 
   header(name: string): string | undefined {
     return this.named?.has(name) ? undefined : this.textOf(name)
+  }
+
+  headerLines(name: string): readonly string[] {
+    // These are lists that every proxy may add a line to.
+    if (isAboutClient(name)) return []
+    const { rawHeaders, named } = this
+    const lines: string[] = []
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const other = rawHeaders[i]!
+      if (isSameToCgi(other, name) && !named?.has(other.toLowerCase())) lines.push(rawHeaders[i + 1]!)
+    }
+    return lines
   }
 
   private textOf(name: string): string | undefined {

@@ -10,8 +10,6 @@ import { isHttp2 } from './http2.js'
 import { trackSessions } from './sessions.js'
 import { isWebSocket, type Upgrade } from './web-socket.js'
 
-/** More than this at once are closed as they come, and those that are there are served. */
-const MAX_CONNECTIONS = 10_000
 /** How many requests one connection of HTTP/2 may have open. */
 const MAX_STREAMS = 128
 
@@ -62,7 +60,6 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
   server.on('clientError', answerBadHttp)
   // See createHttpServer: how many headers there are is limited by how large they are.
   server.maxHeadersCount = 0
-  server.maxConnections = MAX_CONNECTIONS
   trackConnections(server)
   return server
 }

@@ -1,11 +1,11 @@
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2'
 import type { Server } from 'node:net'
 
-/* The connections of HTTP/2. Node keeps them as long as clients like, and ends none of them when a server stops. */
+/* HTTP/2 connections. Node neither ends idle ones nor closes them when a server stops. */
 
 const sessions = new WeakMap<Server, ReadonlySet<ServerHttp2Session>>()
 
-/** From the beginning, and lets go of those that have had nothing to do for so long. */
+/** Tracks the sessions of a server, and closes those that are idle for `idleMs`. */
 export function trackSessions(server: Http2SecureServer, idleMs: number): void {
   const open = new Set<ServerHttp2Session>()
   server.on('session', (session) => {
@@ -16,13 +16,13 @@ export function trackSessions(server: Http2SecureServer, idleMs: number): void {
   sessions.set(server, open)
 }
 
-/** How long one that begins while the server stops is given for its first request. */
+/** A session that begins while the server stops gets this long for its first request. */
 const FIRST_REQUEST_MS = 200
 
-/** Ends them as soon as what is open on them has been answered. */
+/** Closes all sessions as soon as their open streams have ended. */
 export function closeSessions(server: Server): void {
   for (const session of sessions.get(server) ?? []) session.close()
-  // One whose handshake is still under way begins only later, and its first request is on its way then.
+  // The handshake of a session may still be under way, with its first request close behind.
   server.on('session', (session: ServerHttp2Session) => {
     setTimeout(() => session.close(), FIRST_REQUEST_MS)
   })

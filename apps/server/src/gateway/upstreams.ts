@@ -1,4 +1,7 @@
+import type { Logger } from 'pino'
 import { Pool } from 'undici'
+import { BodySlots } from './body-slots.js'
+import { UpstreamState } from './upstream-state.js'
 
 /** One place where requests go, with its connections. */
 export interface Upstream {
@@ -9,6 +12,8 @@ export interface Upstream {
   readonly serverName: string | undefined
   readonly pool: Pool
   readonly maxConnections: number
+  readonly bodySlots: BodySlots
+  readonly state: UpstreamState
   /** Requests that are on their way to it, or being answered. */
   inFlight: number
   /** WebSockets that are open, or are to be: each has a connection of its own, beside those of the pool. */
@@ -36,7 +41,7 @@ export interface Upstreams {
 }
 
 /** `maxConnections` is for each of them. */
-export function createUpstreams(maxConnections: number): Upstreams {
+export function createUpstreams(maxConnections: number, log: Logger): Upstreams {
   const held = new Map<string, { upstream: Upstream; holders: number }>()
   const closing = new Set<Promise<unknown>>()
   return {
@@ -44,7 +49,7 @@ export function createUpstreams(maxConnections: number): Upstreams {
       const key = keyOf(options)
       let entry = held.get(key)
       if (entry === undefined) {
-        entry = { upstream: createUpstream(options, maxConnections), holders: 0 }
+        entry = { upstream: createUpstream(options, maxConnections, log), holders: 0 }
         held.set(key, entry)
       }
       entry.holders++
@@ -74,7 +79,7 @@ function keyOf({ uri, connectMs }: UpstreamOptions): string {
   return `${new URL(uri).origin} ${connectMs}`
 }
 
-function createUpstream({ uri, connectMs }: UpstreamOptions, maxConnections: number): Upstream {
+function createUpstream({ uri, connectMs }: UpstreamOptions, maxConnections: number, log: Logger): Upstream {
   const { origin, protocol, hostname } = new URL(uri)
   const isName = !/^[\d.]+$|^\[/.test(hostname)
   return {
@@ -89,6 +94,8 @@ function createUpstream({ uri, connectMs }: UpstreamOptions, maxConnections: num
       allowH2: false,
     }),
     maxConnections,
+    bodySlots: new BodySlots(maxConnections),
+    state: new UpstreamState(origin, log),
     inFlight: 0,
     tunnels: 0,
     asideUntilMs: 0,

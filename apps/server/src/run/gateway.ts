@@ -10,14 +10,16 @@ export async function startGatewayOf({ inForce, metrics, log }: Service): Promis
   const { config } = inForce
   const routing = routingOf(inForce)
   if (config.gateway === undefined || routing === undefined) return undefined
-  const { listen, maxConnections, accessLog } = config.gateway
+  const { listen, connections, maxConnections, minBodyRate, accessLog } = config.gateway
   const { host, port, tls, http2 } = listen
   const gateway = await startGateway({
     host,
     port,
     tls: tls && { key: readFileSync(tls.keyFile, 'utf8'), cert: readFileSync(tls.certFile, 'utf8'), http2 },
     limits: config.limits,
+    connections,
     maxConnections,
+    minBodyRate,
     accessLog:
       accessLog === 'off' ? undefined : { form: accessLog, write: (line) => void process.stdout.write(line) },
     routing,
@@ -44,6 +46,6 @@ function routingOf({ router, config }: InForce): Routing | undefined {
 /** What is read at the start only. */
 function atStart(gateway: GatewayConfig | undefined): string | undefined {
   if (gateway === undefined) return undefined
-  const { listen, maxConnections, accessLog } = gateway
-  return JSON.stringify([listen, maxConnections, accessLog])
+  const { listen, connections, maxConnections, minBodyRate, accessLog } = gateway
+  return JSON.stringify([listen, connections, maxConnections, minBodyRate, accessLog])
 }

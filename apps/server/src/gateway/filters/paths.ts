@@ -55,20 +55,25 @@ export const SetPath = defineFilter({
   },
 })
 
+/** Finding many matches can take time quadratic in the path, so their number is bounded. */
+const MAX_REPLACEMENTS = 1000
+
 export const RewritePath = defineFilter({
   example: 'RewritePath=/red/?(?<segment>.*), /$\\{segment}',
   args: { regexp: required(regExp), replacement: required(replacementText) },
   make({ regexp, replacement }) {
-    const expression = new RegExp(regexp.source, `${regexp.flags}g`)
     const replace = inField('replacement', () => javaReplacement(replacement, regexp))
     return {
       request(forward) {
         const { path } = forward
         let rewritten = ''
         let at = 0
-        for (const match of path.matchAll(expression)) {
-          rewritten += path.slice(at, match.index) + replace(match)
-          at = match.index + match[0].length
+        let count = 0
+        for (const match of regexp.matchAll(path)) {
+          if (++count > MAX_REPLACEMENTS) throw new NoCanonicalPath()
+          const { index = 0 } = match
+          rewritten += path.slice(at, index) + replace(match)
+          at = index + match[0].length
         }
         setPath(forward, rewritten + path.slice(at))
       },

@@ -1,16 +1,14 @@
 import { regExp, required, text, unfit } from '../argument.js'
-import { wholly } from '../java-regexp.js'
 import { definePredicate } from '../predicate.js'
 
 export const Cookie = definePredicate({
   example: 'Cookie=chocolate, ch.p',
   args: { name: required(cookieName), regexp: required(regExp) },
   make({ name, regexp }) {
-    const whole = wholly(regexp)
     return {
       matches(request) {
         const values = cookiesNamed(name, request.header('cookie'))
-        return values.some((value) => whole.test(value))
+        return values.some((value) => regexp.test(value))
       },
     }
   },

@@ -1,6 +1,5 @@
 import { optional, regExp, required } from '../argument.js'
 import { anyHeaderName } from '../header-names.js'
-import { wholly } from '../java-regexp.js'
 import { definePredicate } from '../predicate.js'
 
 export const Header = definePredicate({
@@ -8,11 +7,10 @@ export const Header = definePredicate({
   args: { header: required(anyHeaderName), regexp: optional(regExp) },
   make({ header, regexp }) {
     if (regexp === undefined) return { matches: (request) => request.header(header) !== undefined }
-    const whole = wholly(regexp)
     return {
       matches(request) {
         const value = request.header(header)
-        return value !== undefined && whole.test(value)
+        return value !== undefined && regexp.test(value)
       },
     }
   },

@@ -1,6 +1,6 @@
+import type { Variables } from '@tidegate/http'
 import { listOf, refused, required, text } from '../argument.js'
 import { hostOf, parseHostPattern } from '../host-pattern.js'
-import type { Variables } from '../path-pattern.js'
 import { definePredicate } from '../predicate.js'
 import type { GatewayRequest } from '../route.js'
 

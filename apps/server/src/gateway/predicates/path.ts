@@ -1,3 +1,4 @@
+import { pathReadings } from '@tidegate/http'
 import { flag, listOf, optional, required, text, unfit } from '../argument.js'
 import { parsePathPattern } from '../path-pattern.js'
 import { definePredicate } from '../predicate.js'
@@ -17,17 +18,19 @@ export const Path = definePredicate({
   shortcut: ['patterns'],
   isList: true,
   make({ patterns }) {
-    const [only] = patterns
     return {
-      matches:
-        patterns.length === 1
-          ? ({ path }) => only!.matches(path)
-          : ({ path }) => patterns.some((pattern) => pattern.matches(path)),
+      matches(request) {
+        const { all } = pathReadings(request)
+        return patterns.some((pattern) => all.some((path) => pattern.matches(path)))
+      },
       names: patterns.flatMap(({ names }) => names),
-      variablesOf({ path }) {
+      variablesOf(request) {
+        const { all } = pathReadings(request)
         for (const pattern of patterns) {
-          const variables = pattern.variablesOf(path)
-          if (variables !== undefined) return variables
+          for (const path of all) {
+            const variables = pattern.variablesOf(path)
+            if (variables !== undefined) return variables
+          }
         }
         return {}
       },

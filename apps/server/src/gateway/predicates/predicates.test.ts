@@ -10,7 +10,7 @@ function isTaken(predicate: string, described: Described): boolean {
 
 const YEAR_2017 = Date.parse('2017-06-01T00:00:00Z')
 
-/** Each with requests that have it, and requests that have not. */
+/** Each with requests that match and requests that do not. */
 const ROWS: readonly [predicate: string, yes: Described[], no: Described[]][] = [
   [
     'Path=/api/**',
@@ -25,6 +25,7 @@ const ROWS: readonly [predicate: string, yes: Described[], no: Described[]][] = 
   ['Path=/a/{*rest}', [{ target: '/a' }, { target: '/a/b/c' }], [{ target: '/b' }, { target: '/ab' }]],
   ['Path=/a/*/c', [{ target: '/a/b/c' }], [{ target: '/a/c' }, { target: '/a/b/b/c' }]],
   ['Path=/a/**/c', [{ target: '/a/c' }, { target: '/a/b/b/c' }], [{ target: '/a/b' }]],
+  ['Path=/{a}-{b}.txt', [{ target: '/1-2.txt' }, { target: '/a-b-c.txt' }], [{ target: '/-2.txt' }]],
   ['Path=/v?/a*', [{ target: '/v1/abc' }, { target: '/v2/a' }], [{ target: '/v10/a' }, { target: '/v1/b' }]],
   ['{ name: Path, args: { pattern: "/n/{id:[0-9]+}" } }', [{ target: '/n/12' }], [{ target: '/n/a' }]],
   ['{ name: Path, args: { patterns: [/a, /b] } }', [{ target: '/a' }, { target: '/b' }], [{ target: '/c' }]],
@@ -92,8 +93,28 @@ const ROWS: readonly [predicate: string, yes: Described[], no: Described[]][] = 
   ],
 ]
 
+const DASHES = '-'.repeat(15_000)
+const WORDS = 'a-'.repeat(7000)
+
 describe('a predicate', () => {
-  it.each(ROWS)('%s holds for what it describes, and for nothing else', (predicate, yes, no) => {
+  it.each<[string, Described]>([
+    ['Path=/files/*-*-*-*.txt', { target: `/files/${DASHES}` }],
+    ['Path=/files/{a}-{b}-{c}-{d}.txt', { target: `/files/${DASHES}` }],
+    ['Path=/files/{id:(\\w+-?)+}', { target: `/files/${WORDS}!` }],
+    ['Header=X-Build, .*-.*-.*-\\d+', { headers: { 'x-build': DASHES } }],
+    ['Header=X-Build, (a|aa)+', { headers: { 'x-build': `${'a'.repeat(15_000)}b` } }],
+    ['Cookie=build, .*-.*-.*-\\d+', { headers: { cookie: `build=${DASHES}` } }],
+    ['Query=build, .*-.*-.*-\\d+', { target: `/?build=${DASHES}` }],
+    ['Host=*-*-*-*-*.example.org', { headers: { host: `${DASHES}.example.com` } }],
+  ])(
+    '%s takes time linear in the request',
+    (predicate, described) => {
+      expect(isTaken(predicate, described)).toBe(false)
+    },
+    5000,
+  )
+
+  it.each(ROWS)('%s matches what it describes and nothing else', (predicate, yes, no) => {
     for (const described of yes)
       expect([described, isTaken(predicate, described)]).toStrictEqual([described, true])
     for (const described of no)
