@@ -1,5 +1,6 @@
 import type { Store } from '@tidegate/core'
 import type { Logger } from 'pino'
+import type { TokenGuesses } from './api/token-guesses.js'
 import type { Config } from './config/config.js'
 import type { Gateway } from './gateway/gateway.js'
 import type { Health } from './health.js'
@@ -28,6 +29,9 @@ export interface Service {
   readonly counter: NaiveCounter
   /** What Prometheus reads: of this process, or of all that serve together. */
   readonly exposition: () => Promise<string>
+  /** The admin token while the configuration has none. */
+  readonly generatedAdminToken: string
+  readonly guesses: TokenGuesses
   readonly log: Logger
   readonly version: string
   /** Beside the API, if the configuration has one. */

@@ -24,7 +24,7 @@ const commands = ['README.md', 'docs/service.md'].flatMap((name) => {
   })
 })
 
-const TOKENS = { ADMIN_TOKEN: 'a-token', SHOP_TOKEN: 'another' }
+const TOKENS = { ADMIN_TOKEN: 'the-token-of-the-admin', SHOP_TOKEN: 'the-token-of-the-shop' }
 
 let service: ServerProcess | undefined
 let servedFile: string | undefined

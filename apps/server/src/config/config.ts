@@ -18,10 +18,12 @@ export interface Config {
   /** 0 takes any free one. */
   readonly port: number
   readonly store: StoreConfig
-  /** Undefined if administrators need none, and must be on this machine. */
+  /** Undefined: each start generates one. */
   readonly adminToken: string | undefined
-  /** None: whoever can reach the port may check. */
+  /** Empty: every client that can reach the port may check. */
   readonly callers: readonly Caller[]
+  /** Host names that requests may be sent to, in lower case. Empty: see `api/foreign-pages.ts`. */
+  readonly allowedHosts: ReadonlySet<string>
   /** What a key must match, as a whole. */
   readonly keyPattern: RegExp | undefined
   /** By name, the built-in ones first. */
@@ -41,6 +43,7 @@ export interface Config {
     readonly maxHeaderBytes: number
     readonly headersTimeoutMs: number
     readonly requestTimeoutMs: number
+    readonly responseTimeoutMs: number
     readonly keepAliveTimeoutMs: number
     readonly stopTimeoutMs: number
   }
@@ -63,6 +66,7 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Conf
     store: readStore(document, overrides.store),
     adminToken,
     callers: Object.freeze(readCallers(document, policies, adminToken)),
+    allowedHosts: readAllowedHosts(document),
     keyPattern: readKeyPattern(document),
     policies,
     secretKeys: readSecretKeys(document),
@@ -102,12 +106,18 @@ function readProxies(document: ConfigDocument): Proxies {
   })
 }
 
+function readAllowedHosts(document: ConfigDocument): ReadonlySet<string> {
+  const names = document.isRight(['allowedHosts']) ? document.at(['allowedHosts']) : undefined
+  return new Set((Array.isArray(names) ? (names as string[]) : []).map((name) => name.toLowerCase()))
+}
+
 function readLimits(document: ConfigDocument): Config['limits'] {
   const option = optionOf(document)
   const limits = Object.freeze({
     maxHeaderBytes: option.whole('limits', 'maxHeaderBytes'),
     headersTimeoutMs: option.durationMs(['limits', 'headersTimeout']),
     requestTimeoutMs: option.durationMs(['limits', 'requestTimeout']),
+    responseTimeoutMs: option.durationMs(['limits', 'responseTimeout']),
     keepAliveTimeoutMs: option.durationMs(['limits', 'keepAliveTimeout']),
     stopTimeoutMs: option.durationMs(['limits', 'stopTimeout'], { minMs: 0 }),
   })

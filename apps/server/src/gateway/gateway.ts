@@ -22,7 +22,7 @@ export interface GatewayOptions {
   /** 0 takes any free one. */
   readonly port: number
   readonly tls?: Tls | undefined
-  readonly limits: Config['limits']
+  readonly limits: Omit<Config['limits'], 'responseTimeoutMs'>
   /** To one upstream. Default: 1024. */
   readonly maxConnections?: number
   /** For how long nothing may come of a body, or be read of an answer. Default: a minute. */

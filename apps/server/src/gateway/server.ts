@@ -16,7 +16,7 @@ const MAX_CONNECTIONS = 10_000
 const MAX_STREAMS = 128
 
 export interface ServerOptions {
-  readonly limits: Config['limits']
+  readonly limits: Omit<Config['limits'], 'responseTimeoutMs'>
   /** Undefined: plain HTTP. */
   readonly tls: Tls | undefined
 }
@@ -83,7 +83,11 @@ class Message extends IncomingMessage {
   }
 }
 
-function createHttp2Server({ key, cert }: Tls, limits: Config['limits'], http1: object): Server {
+function createHttp2Server(
+  { key, cert }: Tls,
+  limits: Omit<Config['limits'], 'responseTimeoutMs'>,
+  http1: object,
+): Server {
   const server = createSecureServer({
     key,
     cert,
