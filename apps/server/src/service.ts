@@ -1,5 +1,6 @@
 import type { Store } from '@tidegate/core'
 import type { Logger } from 'pino'
+import type { Shares } from './api/shares.js'
 import type { TokenGuesses } from './api/token-guesses.js'
 import type { Config } from './config/config.js'
 import type { Gateway } from './gateway/gateway.js'
@@ -8,6 +9,7 @@ import type { InForce } from './in-force.js'
 import type { Instances } from './live/instances.js'
 import type { Live } from './live/live.js'
 import type { NotedKeys } from './live/noted-keys.js'
+import type { ApiMetrics } from './metrics/api-metrics.js'
 import type { Metrics } from './metrics/metrics.js'
 import type { NaiveCounter } from './race/naive-counter.js'
 
@@ -32,6 +34,11 @@ export interface Service {
   /** The admin token while the configuration has none. */
   readonly generatedAdminToken: string
   readonly guesses: TokenGuesses
+  readonly apiMetrics: ApiMetrics
+  /** Checks that wait for the store, by client; undefined for a store that answers at once. */
+  readonly inFlight: Shares | undefined
+  /** Bytes of request bodies that are being received, by client. */
+  readonly bodies: Shares
   readonly log: Logger
   readonly version: string
   /** Beside the API, if the configuration has one. */

@@ -6,6 +6,7 @@ import { actuatorRoutes } from './actuator.js'
 import { adminRoutes } from './admin.js'
 import { ApiError } from './api-error.js'
 import { batchRoutes } from './batch.js'
+import { boundBodies } from './body-budget.js'
 import { checkRoutes } from './check.js'
 import { docsRoutes } from './docs.js'
 import { answerFrameworkError, errorHandler, sendError } from './error-handler.js'
@@ -60,6 +61,7 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     done()
   })
   app.addHook('onRequest', rejectForeignPages(service))
+  app.addHook('preParsing', boundBodies(service))
 
   await app.register(swagger, {
     openapi: {

@@ -17,9 +17,9 @@ export function rejectForeignPages(service: Service) {
     const { headers, url = '' } = raw
     const { allowedHosts, callers } = service.inForce.config
     const isHostChecked = allowedHosts.size > 0 || (listensOnLoopback && callers.length === 0)
-    if (isHostChecked && !isOwnHost(headers.host, allowedHosts)) return done(foreignHost())
-    if (url.startsWith('/api/') && isCrossSite(headers)) return done(CROSS_SITE)
-    done()
+    if (isHostChecked && !isOwnHost(headers.host, allowedHosts)) done(FOREIGN_HOST)
+    else if (url.startsWith('/api/') && isCrossSite(headers)) done(CROSS_SITE)
+    else done()
   }
 }
 
@@ -40,11 +40,10 @@ function isCrossSite(headers: IncomingHttpHeaders): boolean {
   return origin !== undefined && origin.replace(/^https?:\/\//, '') !== host
 }
 
-function foreignHost(): ApiError {
-  const message =
-    'This host name is not accepted, to protect against DNS rebinding. Add it to allowedHosts in the configuration, for example allowedHosts: [limits.example.com].'
-  return new ApiError(403, message)
-}
+const FOREIGN_HOST = new ApiError(
+  403,
+  'This host name is not accepted, to protect against DNS rebinding. Add it to allowedHosts in the configuration, for example allowedHosts: [limits.example.com].',
+)
 
 const CROSS_SITE = new ApiError(
   403,

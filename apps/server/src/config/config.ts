@@ -1,6 +1,8 @@
 import type { Policy } from '@tidegate/core'
 import { defineProxies, type Proxies, parseCidr, type Rule } from '@tidegate/http'
+import type { ConnectionLimits } from '../connections.js'
 import { type Caller, readCallers } from './callers.js'
+import { readConnections } from './connections.js'
 import type { ConfigDocument } from './document.js'
 import { type GatewayConfig, readGateway } from './gateway.js'
 import { readKeyPattern } from './key-pattern.js'
@@ -22,6 +24,7 @@ export interface Config {
   readonly adminToken: string | undefined
   /** Empty: every client that can reach the port may check. */
   readonly callers: readonly Caller[]
+  readonly connections: ConnectionLimits
   /** Host names that requests may be sent to, in lower case. Empty: see `api/foreign-pages.ts`. */
   readonly allowedHosts: ReadonlySet<string>
   /** What a key must match, as a whole. */
@@ -66,6 +69,7 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Conf
     store: readStore(document, overrides.store),
     adminToken,
     callers: Object.freeze(readCallers(document, policies, adminToken)),
+    connections: readConnections(document, []),
     allowedHosts: readAllowedHosts(document),
     keyPattern: readKeyPattern(document),
     policies,

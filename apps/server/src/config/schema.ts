@@ -1,3 +1,4 @@
+import { connectionsSchema } from './connections.js'
 import { gatewaySchema, springSchema } from './gateway-schema.js'
 import { type JsonSchema, section, valuesThrough } from './json-schema.js'
 import { policiesSchema } from './policies-schema.js'
@@ -78,6 +79,7 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
         default: [],
         items: text({ pattern: '^[A-Za-z0-9_.-]{1,253}$', examples: ['limits.example.com'] }),
       },
+      connections: connectionsSchema(values),
       keyPattern: text({
         description:
           'A regular expression that a whole key must match that is asked about. Default: any key.',

@@ -4,6 +4,8 @@ import { hostname } from 'node:os'
 import type { FailureEvent } from '@tidegate/core'
 import type { Logger } from 'pino'
 import { createApp } from '../api/app.js'
+import { createBodyBudget } from '../api/body-budget.js'
+import { createInFlightShares } from '../api/in-flight-shares.js'
 import { createTokenGuesses } from '../api/token-guesses.js'
 import { composeStore } from '../compose.js'
 import type { Config } from '../config/config.js'
@@ -14,6 +16,7 @@ import { inForceOf } from '../in-force.js'
 import type { Figures } from '../live/figures.js'
 import { createLive } from '../live/live.js'
 import { createNotedKeys } from '../live/noted-keys.js'
+import { createApiMetrics } from '../metrics/api-metrics.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
 import type { Service } from '../service.js'
 import { generateToken } from '../tokens.js'
@@ -72,6 +75,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     exposition: exposition ?? (() => metrics.registry.metrics()),
     generatedAdminToken,
     guesses: createTokenGuesses(),
+    apiMetrics: createApiMetrics(metrics.registry),
+    inFlight: config.store.kind === 'memory' ? undefined : createInFlightShares(),
+    bodies: createBodyBudget(),
     log,
     version: self.version,
     lastReload: undefined,
