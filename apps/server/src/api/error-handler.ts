@@ -33,7 +33,7 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
   keepConnection(error, request, reply)
   reply
     .code(error.status)
-    .type(isProblem ? 'application/problem+json' : 'application/json')
+    .type(`application/${isProblem ? 'problem+json' : 'json'}; charset=utf-8`)
     // The schema of a 429 response is that of a denied check.
     .serializer(JSON.stringify)
     .send(isProblem ? problemBody(error, pathOf(request)) : errorBody(error))
