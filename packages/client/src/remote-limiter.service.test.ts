@@ -370,6 +370,7 @@ describe('with a service whose own store is down', () => {
   beforeAll(async () => {
     degraded = await startService(`
 store: redis://127.0.0.1:1
+adminToken: the-admin-token-1
 policies:
   open: { algorithm: fixed-window, limit: 2, window: 366d }
   closed: { algorithm: fixed-window, limit: 2, window: 366d, onStoreFailure: closed }
@@ -412,7 +413,7 @@ policies:
   })
 
   it('a take is refused if one of its limits is closed, and a reset says that it did not happen', async () => {
-    const store = createRemoteStore({ url: degraded.url, deadlineMs: 5000 })
+    const store = createRemoteStore({ url: degraded.url, adminToken: 'the-admin-token-1', deadlineMs: 5000 })
     const [open, closed] = ['open', 'closed'].map((name) => fixedWindow({ limit: 2, window: '366d', name }))
     const taken = await store.take([open!, closed!].map((policy) => ({ policy, key: 'k', cost: 1 })))
     expect(taken).toMatchObject({

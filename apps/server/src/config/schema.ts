@@ -1,4 +1,4 @@
-import { connectionsSchema } from './connections.js'
+import { connectionsSchema } from './connections-schema.js'
 import { gatewaySchema, springSchema } from './gateway-schema.js'
 import { type JsonSchema, section, valuesThrough } from './json-schema.js'
 import { policiesSchema } from './policies-schema.js'
