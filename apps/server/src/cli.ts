@@ -154,8 +154,8 @@ Examples:
   tidegate peek user:123
   tidegate peek user:123 --policy per-user --json`,
   reset: `
-It needs the admin token, if the service has one: --token, $TIDEGATE_ADMIN_TOKEN or $TIDEGATE_TOKEN. What is
-typed on a command line others can see; a variable they cannot.
+It needs the admin token, which the service logs at start if none is configured. Pass it by
+$TIDEGATE_ADMIN_TOKEN or $TIDEGATE_TOKEN, or by --token, which other users of the machine can see.
 ${CODES}
 
 Examples:

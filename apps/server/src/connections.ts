@@ -19,6 +19,8 @@ export interface GuardOptions extends ConnectionLimits {
   readonly ipv6Prefix?: number
   /** Trusted proxies carry many clients, so `maxPerClient` does not apply to them. Default: no address. */
   readonly isProxy?: (address: Address) => boolean
+  /** Connections beyond `max` that only loopback addresses can open, for local health checks. Default: 0. */
+  readonly reservedForLoopback?: number
   /** After this long without a refusal the listener counts as accepting again. Default: 10 seconds. */
   readonly quietMs?: number
 }
@@ -46,7 +48,7 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
   server.on('connection', (socket: Socket) => {
     const client = clientOf(socket, options)
     const ofClient = client === undefined ? 0 : (byClient.get(client) ?? 0)
-    if (counts.open >= max) return void refuse(socket, 'max', client)
+    if (counts.open >= max + reserveFor(socket, options)) return void refuse(socket, 'max', client)
     if (ofClient >= maxPerClient) return void refuse(socket, 'max_per_client', client)
     counts.open++
     if (client !== undefined) byClient.set(client, ofClient + 1)
@@ -107,6 +109,10 @@ export function exposeConnections(registry: Registry, prefix: string, counts: Co
     type: 'counter',
     samples: () => Object.entries(counts.refused).map(([reason, value]) => ({ labels: { reason }, value })),
   })
+}
+
+function reserveFor({ remoteAddress = '' }: Socket, { reservedForLoopback = 0 }: GuardOptions): number {
+  return /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress) ? reservedForLoopback : 0
 }
 
 /** Undefined for trusted proxies and for sockets without an address. */

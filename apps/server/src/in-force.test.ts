@@ -22,7 +22,7 @@ it('limits of routes are counted by algorithm and by policy, and count on when t
   const load = () => {
     const loaded = loadConfig({ text: FILE, env: {} })
     if ('mistakes' in loaded) throw new Error('the file has mistakes')
-    return inForceOf(loaded.config, { store, metrics, keys: createNotedKeys() })
+    return inForceOf(loaded.config, { store, metrics, keys: createNotedKeys(), generatedAdminToken: '' })
   }
   const request = gatewayRequest()
   for (const inForce of [load(), load()]) {

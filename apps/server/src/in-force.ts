@@ -35,9 +35,10 @@ interface Uses {
   readonly store: Store
   readonly metrics: Metrics
   readonly keys: NotedKeys
+  readonly generatedAdminToken: string
 }
 
-export function inForceOf(config: Config, { store, metrics, keys }: Uses): InForce {
+export function inForceOf(config: Config, { store, metrics, keys, generatedAdminToken }: Uses): InForce {
   const all = [...config.policies.values(), ...(config.gateway?.policies ?? [])]
   const meters = metrics.metersFor(all)
   const policies = new Map<string, PolicyInForce>()
@@ -56,7 +57,7 @@ export function inForceOf(config: Config, { store, metrics, keys }: Uses): InFor
     policies,
     byAlgorithm,
     defaultPolicy: policies.get(config.defaultPolicy.name)!,
-    tokens: tokensOf(config),
+    tokens: tokensOf(config, generatedAdminToken),
     router:
       config.gateway &&
       compileRoutes(config.gateway, store, ({ key, decision }, seconds) => {

@@ -1,5 +1,7 @@
 import type { Store } from '@tidegate/core'
 import type { Logger } from 'pino'
+import type { Shares } from './api/shares.js'
+import type { TokenGuesses } from './api/token-guesses.js'
 import type { Config } from './config/config.js'
 import type { Gateway } from './gateway/gateway.js'
 import type { Health } from './health.js'
@@ -7,6 +9,7 @@ import type { InForce } from './in-force.js'
 import type { Instances } from './live/instances.js'
 import type { Live } from './live/live.js'
 import type { NotedKeys } from './live/noted-keys.js'
+import type { ApiMetrics } from './metrics/api-metrics.js'
 import type { Metrics } from './metrics/metrics.js'
 import type { NaiveCounter } from './race/naive-counter.js'
 
@@ -28,6 +31,14 @@ export interface Service {
   readonly counter: NaiveCounter
   /** What Prometheus reads: of this process, or of all that serve together. */
   readonly exposition: () => Promise<string>
+  /** The admin token while the configuration has none. */
+  readonly generatedAdminToken: string
+  readonly guesses: TokenGuesses
+  readonly apiMetrics: ApiMetrics
+  /** Checks that wait for the store, by client; undefined for a store that answers at once. */
+  readonly inFlight: Shares | undefined
+  /** Bytes of request bodies that are being received, by client. */
+  readonly bodies: Shares
   readonly log: Logger
   readonly version: string
   /** Beside the API, if the configuration has one. */

@@ -33,7 +33,7 @@ const examples = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) =
 
 /** Every variable that stands in an example, set to something that fits everywhere. */
 const env = Object.fromEntries(
-  [...page.matchAll(/\$\{([A-Z_]+)\}/g)].map((match) => [match[1]!, `the-${match[1]}`]),
+  [...page.matchAll(/\$\{([A-Z_]+)\}/g)].map((match) => [match[1]!, `the-value-of-${match[1]}`]),
 )
 
 describe('docs/configuration.md', () => {

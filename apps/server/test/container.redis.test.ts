@@ -121,7 +121,7 @@ describe('the compose file', () => {
       expect(tidegate.environment.TIDEGATE_ADMIN_TOKEN).toMatch(/^\$\{TIDEGATE_ADMIN_TOKEN:\?/)
       const env = await environment({
         TIDEGATE_STORE: `redis://127.0.0.1:${port}`,
-        TIDEGATE_ADMIN_TOKEN: 'secret',
+        TIDEGATE_ADMIN_TOKEN: 'a-secret-admin-token',
       })
       service = await start(command, env)
       await expect.poll(async () => (await ask(`${service!.url}/healthz`)).body.status).toBe('UP')
@@ -129,7 +129,7 @@ describe('the compose file', () => {
       expect(body).toMatchObject({ policy: 'per-user', limit: 100 })
       const reset = `${service.url}${RESET}?key=compose`
       expect((await ask(reset, { method: 'DELETE' })).status).toBe(401)
-      const headers = { authorization: 'Bearer secret' }
+      const headers = { authorization: 'Bearer a-secret-admin-token' }
       expect((await ask(reset, { method: 'DELETE', headers })).status).toBe(200)
       expect(await service.stop()).toBe(0)
     } finally {

@@ -2,17 +2,21 @@ import type { LiveEvent } from '../src/live/live-event.js'
 
 export const LIVE = '/api/v1/admin/live'
 
-/** A stream of events that is being read. */
+/** An open stream of events. */
 export interface LiveStream {
   readonly response: Response
-  /** The next one; undefined when there are no more. */
+  /** The next event; undefined at the end of the stream. */
   next(): Promise<LiveEvent | undefined>
   close(): Promise<void>
 }
 
-export async function openLive(url: string, init: RequestInit = {}): Promise<LiveStream> {
+/** Opens a stream with the generated admin token of a service, or with the headers of `init`. */
+export async function openLive(
+  { url, admin }: { readonly url: string; readonly admin?: { readonly authorization: string } },
+  init: RequestInit = {},
+): Promise<LiveStream> {
   const leaving = new AbortController()
-  const response = await fetch(url + LIVE, { ...init, signal: leaving.signal })
+  const response = await fetch(url + LIVE, { headers: { ...admin }, ...init, signal: leaving.signal })
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   return {

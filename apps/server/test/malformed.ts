@@ -242,7 +242,7 @@ export function* malformedRequests(seed: number): Generator<Malformed> {
     token: () => {
       const headers = pick<Record<string, string>>([
         {},
-        { authorization: `Bearer ${text(10)}` },
+        { authorization: `Bearer ${text(10)}`, 'x-forwarded-for': `10.${below(256)}.${below(256)}.1` },
         { authorization: text(20) },
         { authorization: '' },
         { authorization: 'Bearer' },
@@ -258,46 +258,51 @@ export function* malformedRequests(seed: number): Generator<Malformed> {
     'no version': () => Buffer.from(`GET ${CHECK}?key=${key()}\r\n\r\n`),
     version: () =>
       Buffer.from(
-        `GET ${CHECK}?key=${key()} ${pick(['HTTP/0.9', 'HTTP/2.0', 'HTTP/1.', 'HTTP/', 'http/1.1', 'FTP/1.1', 'HTTP/9.9'])}\r\nhost: a\r\n\r\n`,
+        `GET ${CHECK}?key=${key()} ${pick(['HTTP/0.9', 'HTTP/2.0', 'HTTP/1.', 'HTTP/', 'http/1.1', 'FTP/1.1', 'HTTP/9.9'])}\r\nhost: localhost\r\n\r\n`,
       ),
     'small method': () =>
       Buffer.from(
-        `${pick(['get', 'Get', 'post', word()])} ${CHECK}?key=${key()} HTTP/1.1\r\nhost: a\r\n\r\n`,
+        `${pick(['get', 'Get', 'post', word()])} ${CHECK}?key=${key()} HTTP/1.1\r\nhost: localhost\r\n\r\n`,
       ),
     'control character': () => {
       const odd = String.fromCharCode(pick([0, 1, 2, 7, 8, 11, 12, 14, 27, 31, 127]))
       return Buffer.from(
-        `GET ${CHECK}?key=${key()} HTTP/1.1\r\nhost: a\r\nx-${word()}: ${word()}${odd}${word()}\r\n\r\n`,
+        `GET ${CHECK}?key=${key()} HTTP/1.1\r\nhost: localhost\r\nx-${word()}: ${word()}${odd}${word()}\r\n\r\n`,
         'latin1',
       )
     },
     'control character in the target': () =>
-      Buffer.from(`GET ${CHECK}?key=${key()}${String.fromCharCode(below(32))}x HTTP/1.1\r\nhost: a\r\n\r\n`),
+      Buffer.from(
+        `GET ${CHECK}?key=${key()}${String.fromCharCode(below(32))}x HTTP/1.1\r\nhost: localhost\r\n\r\n`,
+      ),
     'header name': () =>
       Buffer.from(
-        `GET ${CHECK}?key=${key()} HTTP/1.1\r\nhost: a\r\n${pick(['', ' ', 'a b', 'a\t', '(', 'é', '\0'])}: x\r\n\r\n`,
+        `GET ${CHECK}?key=${key()} HTTP/1.1\r\nhost: localhost\r\n${pick(['', ' ', 'a b', 'a\t', '(', 'é', '\0'])}: x\r\n\r\n`,
       ),
-    'no colon': () => Buffer.from(`GET ${CHECK}?key=${key()} HTTP/1.1\r\nhost: a\r\n${word()}\r\n\r\n`),
+    'no colon': () =>
+      Buffer.from(`GET ${CHECK}?key=${key()} HTTP/1.1\r\nhost: localhost\r\n${word()}\r\n\r\n`),
     hosts: () =>
-      Buffer.from(`GET ${CHECK}?key=${key()} HTTP/1.1\r\n${pick(['', 'host: a\r\nHost: a\r\n'])}\r\n`),
+      Buffer.from(
+        `GET ${CHECK}?key=${key()} HTTP/1.1\r\n${pick(['', 'host: localhost\r\nHost: a\r\n'])}\r\n`,
+      ),
     length: () =>
       Buffer.from(
-        `POST ${CHECK} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${pick(['-1', 'x', '1e3', '99999999999999999999', '10, 10', '0x2', '1000'])}\r\n\r\n{}`,
+        `POST ${CHECK} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${pick(['-1', 'x', '1e3', '99999999999999999999', '10, 10', '0x2', '1000'])}\r\n\r\n{}`,
       ),
     'length and chunks': () =>
       Buffer.from(
-        `POST ${CHECK} HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: ${pick(['chunked', 'x', 'chunked, chunked'])}\r\n\r\n0\r\n\r\n`,
+        `POST ${CHECK} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\ntransfer-encoding: ${pick(['chunked', 'x', 'chunked, chunked'])}\r\n\r\n0\r\n\r\n`,
       ),
     chunks: () =>
       Buffer.from(
-        `POST ${CHECK} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${pick(['zz', '-1', 'ffffffffffffffffff', '5;x=\0', ''])}\r\n{}\r\n0\r\n\r\n`,
+        `POST ${CHECK} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${pick(['zz', '-1', 'ffffffffffffffffff', '5;x=\0', ''])}\r\n{}\r\n0\r\n\r\n`,
       ),
     'long header': () =>
       Buffer.from(
-        `GET ${CHECK}?key=${key()} HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(17_000 + below(2000))}\r\n\r\n`,
+        `GET ${CHECK}?key=${key()} HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(17_000 + below(2000))}\r\n\r\n`,
       ),
     'long target': () =>
-      Buffer.from(`GET ${CHECK}?key=${'y'.repeat(17_000 + below(2000))} HTTP/1.1\r\nhost: a\r\n\r\n`),
+      Buffer.from(`GET ${CHECK}?key=${'y'.repeat(17_000 + below(2000))} HTTP/1.1\r\nhost: localhost\r\n\r\n`),
     'cut off': () => {
       const whole = request('GET', `${CHECK}?key=${key()}`)
       return whole.subarray(0, 1 + below(whole.length - 2))

@@ -10,6 +10,8 @@ const COMMAND = fileURLToPath(new URL('../bin/tidegate.mjs', import.meta.url))
 /** `tidegate start` as a process of its own. */
 export interface ServerProcess {
   readonly url: string
+  /** The header with the admin token that it has generated. */
+  readonly admin: { readonly authorization: string }
   readonly process: ChildProcess
   /** The lines of its log so far. */
   logged(): Record<string, unknown>[]
@@ -54,7 +56,17 @@ export async function startProcess(
     child.kill('SIGKILL')
     await ended
   }
-  return { url: url()!, process: child, logged, ended, stop }
+  const token = () => /"adminToken":"([^"]+)"/.exec(out)?.[1] ?? env.TIDEGATE_ADMIN_TOKEN ?? ''
+  return {
+    url: url()!,
+    get admin() {
+      return { authorization: `Bearer ${token()}` }
+    },
+    process: child,
+    logged,
+    ended,
+    stop,
+  }
 }
 
 /** What a command that does not go on says and ends with. */

@@ -24,7 +24,7 @@ const commands = ['README.md', 'docs/service.md'].flatMap((name) => {
   })
 })
 
-const TOKENS = { ADMIN_TOKEN: 'a-token', SHOP_TOKEN: 'another' }
+const TOKENS = { ADMIN_TOKEN: 'the-token-of-the-admin', SHOP_TOKEN: 'the-token-of-the-shop' }
 
 let service: ServerProcess | undefined
 let servedFile: string | undefined
@@ -82,7 +82,7 @@ describe('the pages about the service', () => {
     for (const [status, error] of shown.slice(0, -1)) {
       expect(errorBody(new ApiError(Number(status), '')).error).toBe(error)
     }
-    expect(shown).toHaveLength(13)
+    expect(shown).toHaveLength(14)
   })
 
   it('have every metric in a table, with its type and labels', async () => {

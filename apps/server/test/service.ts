@@ -2,11 +2,15 @@ import { pino } from 'pino'
 import { loadConfig } from '../src/config/load.js'
 import { type Serving, serve } from '../src/run/serve.js'
 
-/** A service in this process, on a free port, and what it has logged. */
+/** A service in this process, on a free port, and its log. */
 export interface TestService extends Serving {
   readonly logged: Record<string, unknown>[]
-  /** Asks for a path, and reads the JSON that comes. */
+  /** Requests a path, and parses a JSON response. */
   get(path: string, init?: RequestInit): Promise<Reply>
+  /** The same with the generated admin token. */
+  asAdmin(path: string, init?: RequestInit): Promise<Reply>
+  /** The header with the generated admin token. */
+  readonly admin: { readonly authorization: string }
   /** Sends JSON. */
   post(path: string, body: unknown, init?: RequestInit): Promise<Reply>
 }
@@ -32,12 +36,15 @@ export async function startService(
   )
   const serving = await serve({ config: loaded.config, log })
   const get = (path: string, init?: RequestInit) => ask(serving.url + path, init)
+  const admin = { authorization: `Bearer ${serving.service.generatedAdminToken}` }
+  const asAdmin = (path: string, init: RequestInit = {}) =>
+    get(path, { ...init, headers: { ...admin, ...init.headers } })
   const post = (path: string, body: unknown, init: RequestInit = {}) => {
     const headers = { 'content-type': 'application/json', ...init.headers }
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     return get(path, { method: 'POST', body: text, ...init, headers })
   }
-  return { ...serving, logged, get, post }
+  return { ...serving, logged, get, asAdmin, admin, post }
 }
 
 export async function ask(url: string, init?: RequestInit): Promise<Reply> {

@@ -1,5 +1,11 @@
 import { render } from 'preact'
 import { App } from './app.js'
+import { adoptTokenFromAddress } from './dashboard/token.js'
+
+adoptTokenFromAddress()
+addEventListener('hashchange', () => {
+  if (adoptTokenFromAddress()) location.reload()
+})
 
 const element = document.getElementById('page')
 if (element !== null) render(<App />, element)

@@ -7,13 +7,20 @@ export interface OpenedPage {
   close(): Promise<void>
 }
 
-/** A fresh visitor at an address of the site. */
+/** A service, and the header with its admin token. */
+export interface AdministeredSite {
+  readonly url: string
+  readonly admin: { readonly authorization: string }
+}
+
+/** Opens the page in a fresh context; with the link of an administrator, if the site has an admin token. */
 export async function openPage(
   browser: Browser,
-  siteUrl: string,
+  site: string | AdministeredSite,
   hash: string,
   options: BrowserContextOptions = {},
 ): Promise<OpenedPage> {
+  const siteUrl = typeof site === 'string' ? site : site.url
   const context = await browser.newContext({ locale: 'en-US', colorScheme: 'light', ...options })
   const page = await context.newPage()
   const faults: string[] = []
@@ -25,12 +32,16 @@ export async function openPage(
   page.on('request', (request) => {
     if (!request.url().startsWith(siteUrl)) faults.push(`left the site: ${request.url()}`)
   })
-  await page.goto(siteUrl + hash)
+  await page.goto(siteUrl + (typeof site === 'string' ? hash : withToken(hash, site)))
   await page.locator('h1').waitFor()
   return { page, faults, close: () => context.close() }
 }
 
-/** Whoever leaves a view asks no longer: that a question is given up then is no fault. */
+function withToken(hash: string, { admin }: AdministeredSite): string {
+  return `${hash}${hash.includes('?') ? '&' : '?'}token=${admin.authorization.replace('Bearer ', '')}`
+}
+
+/** Leaving a view aborts its requests, which is not a fault. */
 export function faultsIn(faults: readonly string[]): string[] {
   return faults.filter((fault) => !/^failed: .*\/api\/v1\/admin\//.test(fault))
 }

@@ -2,16 +2,18 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LiveEvent } from '../src/dashboard/live-event.js'
+import type { AdministeredSite } from './browser.js'
 
 /** A real service, but for what happens: that comes as fast as a test wants. */
 export interface FastService {
   readonly url: string
-  /** Tells whoever looks; answers how many that are. */
+  readonly admin: AdministeredSite['admin']
+  /** Sends an event to every open stream; returns their number. */
   tell(event: LiveEvent): number
   close(): Promise<void>
 }
 
-export async function startFastService(real: string, port = 0): Promise<FastService> {
+export async function startFastService(real: AdministeredSite, port = 0): Promise<FastService> {
   const streams = new Set<ServerResponse>()
   const server = createServer(async (request, response) => {
     if (request.url?.startsWith('/api/v1/admin/live')) {
@@ -21,7 +23,10 @@ export async function startFastService(real: string, port = 0): Promise<FastServ
       response.on('close', () => streams.delete(response))
       return
     }
-    const answer = await fetch(real + request.url)
+    const { authorization } = request.headers
+    const answer = await fetch(real.url + request.url, {
+      headers: authorization === undefined ? {} : { authorization },
+    })
     const headers = Object.fromEntries(
       ['content-type', 'content-security-policy', 'cache-control'].map((name) => [
         name,
@@ -33,6 +38,7 @@ export async function startFastService(real: string, port = 0): Promise<FastServ
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    admin: real.admin,
     tell(event) {
       for (const stream of streams) stream.write(`event: live\ndata: ${JSON.stringify(event)}\n\n`)
       return streams.size

@@ -21,8 +21,8 @@ afterAll(async () => {
 
 describe('a page that is left open', () => {
   it('keeps no more after an hour than after some minutes', async () => {
-    const fast = await startFastService(open.url)
-    const { page, faults, close } = await openPage(browser, fast.url, '/#/live')
+    const fast = await startFastService(open)
+    const { page, faults, close } = await openPage(browser, fast, '/#/live')
     const cdp = await page.context().newCDPSession(page)
     const usedBytes = async () => {
       for (let i = 0; i < 3; i++) await cdp.send('HeapProfiler.collectGarbage')
@@ -53,8 +53,8 @@ describe('a page that is left open', () => {
   })
 
   it('has time left for every frame while 50 events come in a second', async () => {
-    const fast = await startFastService(open.url)
-    const { page, faults, close } = await openPage(browser, fast.url, '/#/live')
+    const fast = await startFastService(open)
+    const { page, faults, close } = await openPage(browser, fast, '/#/live')
     try {
       await told(() => fast.tell(eventAt(0)))
       for (let second = 1; second < 300; second++) fast.tell(eventAt(second))

@@ -63,7 +63,7 @@ afterAll(async () => {
 
 describe('pictures', () => {
   it.each(PICTURES)('$name', async ({ name, path, colorScheme, viewport }) => {
-    const { page, faults, close } = await openPage(browser, service.url, `/#${path}`, {
+    const { page, faults, close } = await openPage(browser, service, `/#${path}`, {
       colorScheme,
       viewport,
     })

@@ -34,7 +34,7 @@ async function startFor({ onTestFinished }: TestContext): Promise<ServerProcess>
 describe.concurrent('a service that is frozen, its connections open,', () => {
   it('is shown as lost in Live, its last numbers dimmed, and as well when it goes on', async (test) => {
     const service = await startFor(test)
-    const { page, close } = await openPage(browser, service.url, '/#/live')
+    const { page, close } = await openPage(browser, service, '/#/live')
     await textIs(page, '[data-fact=state]', en.live.states.well)
     expect(await opacityOf(page)).toBe('1')
     service.process.kill('SIGSTOP')
@@ -50,7 +50,7 @@ describe.concurrent('a service that is frozen, its connections open,', () => {
     'is said not to answer in %s, and asked once at a time until it does',
     async (path, test) => {
       const service = await startFor(test)
-      const { page, close } = await openPage(browser, service.url, `/#${path}`)
+      const { page, close } = await openPage(browser, service, `/#${path}`)
       await page.locator('.card').first().waitFor()
       service.process.kill('SIGSTOP')
       const waiting = new Set<unknown>()
@@ -65,7 +65,7 @@ describe.concurrent('a service that is frozen, its connections open,', () => {
 
   it('is to be tried again by whoever started something, and shows no race that was before', async (test) => {
     const service = await startFor(test)
-    const { page, close } = await openPage(browser, service.url, '/#/race')
+    const { page, close } = await openPage(browser, service, '/#/race')
     const start = page.getByRole('button', { name: en.race.start })
     await start.click()
     await page.locator('[data-fact=ours-admitted]').waitFor()
@@ -107,7 +107,7 @@ policies:
   it.each(['en', 'ko'] as const)(
     'a try says what became of it, and whether it counts, in %s',
     async (lang) => {
-      const { page, close } = await openPage(browser, service.url, `/#/key?key=k&lang=${lang}`)
+      const { page, close } = await openPage(browser, service, `/#/key?key=k&lang=${lang}`)
       const words = WORDS[lang].dashboard.key
       for (const [policy, text] of [
         ['open', words.triedOpen],
@@ -122,7 +122,7 @@ policies:
   )
 
   it.each(['en', 'ko'] as const)('nobody is said to share it, in %s', async (lang) => {
-    const { page, close } = await openPage(browser, service.url, `/#/live?lang=${lang}`)
+    const { page, close } = await openPage(browser, service, `/#/live?lang=${lang}`)
     const { live } = WORDS[lang].dashboard
     await page.locator('.state-line.store-down').waitFor()
     await textIs(page, '[data-fact=instances]', live.unknownInstances)

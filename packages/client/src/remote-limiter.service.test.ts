@@ -32,13 +32,13 @@ const policies: Policy[] = [
 const hundred = fixedWindow({ limit: 100, window: '366d', name: 'hundred' })
 
 const YAML = `
-adminToken: admin-token
+adminToken: the-admin-token-1
 policies:
 ${[...policies, hundred].map((policy) => `  ${policy.name}: ${JSON.stringify(inFile(policy))}`).join('\n')}
   quick: { algorithm: token-bucket, capacity: 3, refillRate: 2 }
 callers:
-  - { name: test, token: callers-token }
-  - { name: narrow, token: narrow-token, keyPrefix: "narrow:", policies: [fixed] }
+  - { name: test, token: the-callers-token }
+  - { name: narrow, token: the-narrow-token, keyPrefix: "narrow:", policies: [fixed] }
 `
 
 /** As the file writes it, where the name is the key. */
@@ -54,7 +54,12 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 /** A client of the service that may do everything. */
-const may = () => ({ url: service.url, token: 'callers-token', adminToken: 'admin-token', deadlineMs: 5000 })
+const may = () => ({
+  url: service.url,
+  token: 'the-callers-token',
+  adminToken: 'the-admin-token-1',
+  deadlineMs: 5000,
+})
 let keys = 0
 const newKey = () => `user:${++keys}`
 
@@ -283,16 +288,21 @@ describe('what can never be right has its code:', () => {
     ['a key with a line break', () => check({ policy: 'fixed' }, 'a\nb'), 'KEY_INVALID', 'key'],
     ['no token', () => check({ policy: 'fixed', token: undefined }), 'ACCESS_DENIED', 'token'],
     ['a wrong token', () => check({ policy: 'fixed', token: 'guess' }), 'ACCESS_DENIED', 'token'],
-    ["another caller's key", () => check({ policy: 'fixed', token: 'narrow-token' }), 'ACCESS_DENIED', 'key'],
+    [
+      "another caller's key",
+      () => check({ policy: 'fixed', token: 'the-narrow-token' }),
+      'ACCESS_DENIED',
+      'key',
+    ],
     [
       "another caller's policy",
-      () => check({ policy: 'hundred', token: 'narrow-token' }, 'narrow:1'),
+      () => check({ policy: 'hundred', token: 'the-narrow-token' }, 'narrow:1'),
       'ACCESS_DENIED',
       'policy',
     ],
     [
       "a reset with a caller's token",
-      () => createRemoteLimiter({ url: service.url, policy: 'fixed', token: 'callers-token' }).reset('k'),
+      () => createRemoteLimiter({ url: service.url, policy: 'fixed', token: 'the-callers-token' }).reset('k'),
       'ACCESS_DENIED',
       'token',
     ],
@@ -360,6 +370,7 @@ describe('with a service whose own store is down', () => {
   beforeAll(async () => {
     degraded = await startService(`
 store: redis://127.0.0.1:1
+adminToken: the-admin-token-1
 policies:
   open: { algorithm: fixed-window, limit: 2, window: 366d }
   closed: { algorithm: fixed-window, limit: 2, window: 366d, onStoreFailure: closed }
@@ -402,7 +413,7 @@ policies:
   })
 
   it('a take is refused if one of its limits is closed, and a reset says that it did not happen', async () => {
-    const store = createRemoteStore({ url: degraded.url, deadlineMs: 5000 })
+    const store = createRemoteStore({ url: degraded.url, adminToken: 'the-admin-token-1', deadlineMs: 5000 })
     const [open, closed] = ['open', 'closed'].map((name) => fixedWindow({ limit: 2, window: '366d', name }))
     const taken = await store.take([open!, closed!].map((policy) => ({ policy, key: 'k', cost: 1 })))
     expect(taken).toMatchObject({

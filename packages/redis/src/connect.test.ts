@@ -79,6 +79,12 @@ describe('an address', () => {
     'redis://ann:1/secret@a',
     'redis://ann:se@secret@a',
     'redis://ann:secret%@a',
+    'redis:secret@a',
+    'redis:ann:secret@a',
+    'redis:/:secret@a',
+    'redis+cluster:secret@a,b',
+    ':secret@a',
+    'secret@a',
   ])('never shows the password of %s', (url) => {
     let message = ''
     try {

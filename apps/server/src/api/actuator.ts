@@ -49,12 +49,6 @@ const infoSchema = {
         app: { type: 'object', properties: { name: { type: 'string' }, version: { type: 'string' } } },
         algorithms: { type: 'array', items: { type: 'string' } },
         store: { type: 'object', properties: { kind: { type: 'string' } } },
-        admin: {
-          type: 'object',
-          properties: {
-            needsToken: { type: 'boolean', description: 'If not, administrators must be on this machine.' },
-          },
-        },
       },
     },
   },
@@ -84,7 +78,6 @@ export function actuatorRoutes(app: FastifyInstance, service: Service): void {
     app: { name: 'tidegate', version: service.version },
     algorithms: ALGORITHM_LABELS,
     store: { kind: service.health.storeKind },
-    admin: { needsToken: service.inForce.tokens.admin !== undefined },
   }))
   add(['/actuator/prometheus', '/metrics'], metricsSchema, async (_request, reply) => {
     reply.type(Registry.PROMETHEUS_CONTENT_TYPE)

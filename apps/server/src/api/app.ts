@@ -6,9 +6,11 @@ import { actuatorRoutes } from './actuator.js'
 import { adminRoutes } from './admin.js'
 import { ApiError } from './api-error.js'
 import { batchRoutes } from './batch.js'
+import { boundBodies } from './body-budget.js'
 import { checkRoutes } from './check.js'
 import { docsRoutes } from './docs.js'
 import { answerFrameworkError, errorHandler, sendError } from './error-handler.js'
+import { rejectForeignPages } from './foreign-pages.js'
 import { homeRoutes } from './home.js'
 import { createHttpServer } from './http-server.js'
 import { parseJsonBody } from './json-body.js'
@@ -23,17 +25,17 @@ import { validatorCompiler } from './validate.js'
 
 const MAX_BODY_BYTES = 64 * 1024
 
-/** The whole API on one service. It does not listen yet. */
+/** Creates the API of a service. It does not listen yet. */
 export async function createApp(service: Service): Promise<FastifyInstance> {
   const idOf = requestIds()
   const app = fastify({
     serverFactory: (listener) => createHttpServer(service, service.inForce.config, idOf, listener),
     bodyLimit: MAX_BODY_BYTES,
     genReqId: idOf,
-    // A child logger for each request would cost more than the check; what fails is logged by the error handler.
+    // A child logger for each request would cost more than the check. The error handler logs failures.
     logger: false,
     exposeHeadRoutes: false,
-    // Whoever asks while it stops is answered, and told not to ask on this connection again.
+    // Requests that arrive during shutdown are served, with Connection: close.
     return503OnClosing: false,
     clientErrorHandler: answerBadHttp,
     frameworkErrors: answerFrameworkError,
@@ -50,7 +52,7 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     }
   })
   app.decorateRequest('caller', null)
-  // The hook below is the first of all.
+  // Set by the first hook of all, below.
   app.decorateRequest('inForce', null as never)
   app.addHook('onRequest', (request, reply, done) => {
     request.inForce = service.inForce
@@ -58,6 +60,8 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     reply.header('cache-control', 'no-store')
     done()
   })
+  app.addHook('onRequest', rejectForeignPages(service))
+  app.addHook('preParsing', boundBodies(service))
 
   await app.register(swagger, {
     openapi: {
@@ -65,7 +69,7 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
       info: {
         title: 'Tidegate',
         version: service.version,
-        description: 'A rate limiter: ask whether a request may pass.',
+        description: 'A rate limiter: check whether a request is allowed.',
       },
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
     },
@@ -96,7 +100,7 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
 
 function notFound(methods: ReadonlyMap<string, readonly string[]>, request: FastifyRequest): ApiError {
   const allowed = methods.get(pathOf(request))
-  if (allowed === undefined) return new ApiError(404, 'There is nothing here; see /docs for what there is.')
+  if (allowed === undefined) return new ApiError(404, 'There is nothing here; see /docs for the routes.')
   const allow = allowed.join(', ')
   return new ApiError(405, `Use ${allow} here.`, { headers: { allow } })
 }

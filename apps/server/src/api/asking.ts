@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http'
 import { assertKey, show, type TakeRequest, type TidegateError } from '@tidegate/core'
-import { clientIp } from '@tidegate/http'
 import type { FastifyRequest } from 'fastify'
 import { ALGORITHM_CHOICES } from '../algorithms.js'
 import type { Caller } from '../config/callers.js'
 import type { InForce, PolicyInForce } from '../in-force.js'
 import { ApiError, badRequest } from './api-error.js'
+import { clientAddress } from './client.js'
 
 /** What is asked in a query, a body, or one entry of a batch. */
 export interface Question {
@@ -58,7 +57,7 @@ export function policyOf(
 
 /** The key that is given, or else where the request comes from. */
 function keyOf(inForce: InForce, given: string | undefined, { raw }: FastifyRequest, at: string): string {
-  const key = given ?? clientKey(inForce, raw)
+  const key = given ?? addressKey(clientAddress(inForce, raw))
   if (key === undefined) throw badRequest(`${at}key`, `${at}key is missing, and the client has no address.`)
   assertClientKey(key, at)
   const { keyPattern } = inForce.config
@@ -78,15 +77,11 @@ export function assertClientKey(key: string, at = ''): void {
   }
 }
 
-function clientKey({ config }: InForce, { socket, headers }: IncomingMessage): string | undefined {
-  const ip = clientIp(config.proxies, socket.remoteAddress, (name) => {
-    const value = headers[name]
-    return Array.isArray(value) ? value.join(', ') : value
-  })
-  return ip === undefined ? undefined : `ip:${ip}`
+function addressKey(address: string | undefined): string | undefined {
+  return address === undefined ? undefined : `ip:${address}`
 }
 
-/** 403 for what a caller may not ask about. */
+/** Throws 403 for a key or a policy that the caller may not use. */
 export function assertOwn({ keyPrefix, policies }: Caller, key: string, by: PolicyInForce, at = ''): void {
   if (policies !== undefined && !policies.has(by.policy.name)) throw notYours('policy', by.policy.name, at)
   if (keyPrefix !== undefined && !key.startsWith(keyPrefix)) throw notYours('key', key, at)

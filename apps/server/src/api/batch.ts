@@ -7,6 +7,7 @@ import { bodyOf, messageOf } from './answer.js'
 import { badRequest } from './api-error.js'
 import { type Asked, type Question, understand } from './asking.js'
 import { bodiesOf, closedOf, record, showDegraded, takeAll, whenAnswered } from './decided.js'
+import { overloaded, withinShare } from './in-flight-shares.js'
 import { sendRefusal, sendUnavailable } from './refuse.js'
 import {
   BAD_REQUEST,
@@ -69,16 +70,29 @@ export function batchRoutes(app: FastifyInstance, service: Service): void {
     const asked = checks.map((check, i) => understand(check, request, `checks[${i}].`))
     service.metrics.countBatch(asked.length)
     if (atomic) together(service, asked, request, reply)
-    else eachByItself(service, asked, reply)
+    else eachByItself(service, asked, request, reply)
   })
 }
 
-function eachByItself(service: Service, asked: readonly Asked[], reply: FastifyReply): void {
+function eachByItself(
+  service: Service,
+  asked: readonly Asked[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const start = performance.now()
-  const answers = asked.map(({ take }) => service.store.check(take))
-  const all: MaybePromise<Decision[]> = answers.some((answer) => answer instanceof Promise)
-    ? Promise.all(answers)
-    : (answers as Decision[])
+  const all = withinShare(
+    service,
+    request,
+    asked.length,
+    (): MaybePromise<Decision[]> => {
+      const answers = asked.map(({ take }) => service.store.check(take))
+      return answers.some((answer) => answer instanceof Promise)
+        ? Promise.all(answers)
+        : (answers as Decision[])
+    },
+    () => asked.map(overloaded),
+  )
   whenAnswered(
     all,
     reply,
@@ -100,7 +114,7 @@ function together(
   reply: FastifyReply,
 ): void {
   assertSumsFit(asked)
-  takeAll(service, asked, reply, (taken) => {
+  takeAll(service, asked, request, reply, (taken) => {
     showDegraded(taken.decisions, reply)
     const body = { allowed: taken.allowed, results: bodiesOf(taken) }
     if (taken.allowed) return void reply.send(body)

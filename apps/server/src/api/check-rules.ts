@@ -89,7 +89,7 @@ export function checkRules(
   if (asked.length === 0) {
     return void reply.send({ ...answerOf([], { asked, allowed: true, decisions: [] }), withoutKey })
   }
-  takeAll(service, asked, reply, (taken) => {
+  takeAll(service, asked, request, reply, (taken) => {
     const shown = limitsShown(taken)
     showLimits(shown, reply)
     const closed = closedOf(taken)

@@ -7,6 +7,7 @@ import { badRequest } from './api-error.js'
 import { type Asked, type Question, understand } from './asking.js'
 import { checkRules, type DescribedRequest, describedRequest, rulesBody } from './check-rules.js'
 import { record, whenAnswered } from './decided.js'
+import { overloaded, withinShare } from './in-flight-shares.js'
 import { assertNoBody } from './no-body.js'
 import { sendRefusal, sendUnavailable } from './refuse.js'
 import {
@@ -76,7 +77,13 @@ function check(service: Service, question: Question, request: FastifyRequest, re
   const asked = understand(question, request)
   const start = performance.now()
   whenAnswered(
-    service.store.check(asked.take),
+    withinShare(
+      service,
+      request,
+      1,
+      () => service.store.check(asked.take),
+      () => overloaded(asked),
+    ),
     reply,
     (decision) => answer(asked, decision, request, reply),
     (decision) => record(service, asked, decision, start),

@@ -1,10 +1,11 @@
 import type { Decision, MaybePromise, TakeResult } from '@tidegate/core'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { atEndOfTurn } from '../http/end-of-turn.js'
 import { recordCheck } from '../metrics/metrics.js'
 import type { Service } from '../service.js'
 import { bodyOf, type CheckBody, messageOf, unaskedBodyOf } from './answer.js'
 import type { Asked } from './asking.js'
+import { overloaded, withinShare } from './in-flight-shares.js'
 
 /**
  * Goes on with what a store answers, at the end of the turn of the event loop in which it does: at this one's if it has
@@ -43,11 +44,18 @@ export interface Taken {
 export function takeAll(
   service: Service,
   asked: readonly Asked[],
+  request: FastifyRequest,
   reply: FastifyReply,
   goOn: (taken: Taken) => void,
 ): void {
   const start = performance.now()
-  const answer: MaybePromise<TakeResult> = service.store.take(asked.map(({ take }) => take))
+  const answer = withinShare<TakeResult>(
+    service,
+    request,
+    asked.length,
+    () => service.store.take(asked.map(({ take }) => take)),
+    () => ({ allowed: false, decisions: asked.map(overloaded), retryAfterMs: 1000, delayMs: 0 }),
+  )
   whenAnswered(
     answer,
     reply,

@@ -79,7 +79,7 @@ policies:
 rules: [{ name: login, match: { path: /login }, key: "ip:{ip}", policy: login, cost: 2 }]
 `)
     try {
-      const { status, body } = await service.get('/api/v1/admin/policies')
+      const { status, body } = await service.asAdmin('/api/v1/admin/policies')
       expect(status).toBe(200)
       expect(body.default).toBe('login')
       expect(body.policies).toHaveLength(6)
@@ -136,7 +136,7 @@ gateway:
         - { name: RateLimiter, args: { rules: [everybody] } }
 `)
     try {
-      const { body } = await service.get('/api/v1/admin/policies')
+      const { body } = await service.asAdmin('/api/v1/admin/policies')
       expect(body.routes).toStrictEqual([
         {
           id: 'api',
@@ -177,7 +177,7 @@ gateway:
 describe('health and information', () => {
   it('are under both names, and say nothing that is secret', async () => {
     const service = await startService(
-      'adminToken: secret-token\ncallers: [{ name: shop, token: secret-caller }]',
+      'adminToken: secret-admin-token\ncallers: [{ name: shop, token: secret-caller-token }]',
     )
     try {
       for (const path of ['/actuator/health', '/healthz', '/readyz']) {
@@ -200,7 +200,6 @@ describe('health and information', () => {
           'LEAKY_BUCKET',
         ],
         store: { kind: 'memory' },
-        admin: { needsToken: true },
       })
     } finally {
       await service.close()

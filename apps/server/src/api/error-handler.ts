@@ -5,16 +5,17 @@ import type { Logger } from 'pino'
 import { ApiError, badRequest, errorBody, problemBody } from './api-error.js'
 import { pathOf, sendUnavailable } from './refuse.js'
 
-/** Answers what a handler, a hook, a parser or a validator has thrown. */
+/** Responds to errors of handlers, hooks, parsers and validators. */
 export function errorHandler(log: Logger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    if (request.is404) reply.callNotFound()
+    const isForbidden = error instanceof ApiError && error.status === 403
+    if (request.is404 && !isForbidden) reply.callNotFound()
     else if (error instanceof TidegateError && error.code === 'STORE_FAILED') sendUnavailable(request, reply)
     else sendError(apiErrorOf(error) ?? failed(error, request, log), request, reply)
   }
 }
 
-/** Answers what Fastify cannot even find a route for; no hook has seen it. */
+/** Responds to requests that Fastify rejects before any hook runs. */
 export function answerFrameworkError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' })
   sendError(apiErrorOf(error) ?? badRequest(undefined, 'The path cannot be read.'), request, reply)
@@ -23,7 +24,7 @@ export function answerFrameworkError(error: unknown, request: FastifyRequest, re
 function failed(error: unknown, { id, routeOptions, caller }: FastifyRequest, log: Logger): ApiError {
   const who = caller === null ? {} : { caller: caller.name }
   log.error({ err: error, requestId: id, route: routeOptions.url, ...who }, 'A request failed')
-  return new ApiError(500, 'Something is wrong with the service; its log says what.')
+  return new ApiError(500, 'The service failed to process the request; see its log.')
 }
 
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): void {
@@ -32,11 +33,13 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
   keepConnection(error, request, reply)
   reply
     .code(error.status)
-    .type(isProblem ? 'application/problem+json' : 'application/json')
+    .type(`application/${isProblem ? 'problem+json' : 'json'}; charset=utf-8`)
+    // The schema of a 429 response is that of a denied check.
+    .serializer(JSON.stringify)
     .send(isProblem ? problemBody(error, pathOf(request)) : errorBody(error))
 }
 
-/** Undefined if it is nothing that a client could have done. */
+/** Undefined for errors that are not the client's fault. */
 function apiErrorOf(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   if (error instanceof TidegateError) {
@@ -48,7 +51,7 @@ function apiErrorOf(error: unknown): ApiError | undefined {
   return new ApiError(statusCode, 'The request cannot be read.')
 }
 
-/** What Fastify finds wrong by itself. */
+/** Responses to Fastify's own errors. */
 const FASTIFY: Readonly<Record<string, ApiError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: new ApiError(
     413,
@@ -68,8 +71,8 @@ const FASTIFY: Readonly<Record<string, ApiError>> = {
 const MAX_DRAINED_BYTES = 4 * 1024 * 1024
 
 /**
- * A body that was refused unread is still on its way. To close the connection now would often destroy the answer
- * too; if the rest is not long, it is read and thrown away instead.
+ * Closing the connection while a rejected body still arrives would often destroy the response too. If the rest is not
+ * long, it is read and discarded instead.
  */
 function keepConnection({ status }: ApiError, request: FastifyRequest, reply: FastifyReply): void {
   if (status === 413 && Number(request.headers['content-length']) <= MAX_DRAINED_BYTES) {

@@ -15,7 +15,7 @@ describe('malformed requests, twelve thousand of them,', () => {
   let service: TestService
   beforeAll(async () => {
     service = await startService(
-      'adminToken: fuzz-admin\npolicies: { token_bucket: { capacity: 100, refillRate: 1/1d } }',
+      'adminToken: fuzz-admin-token-1\ntrustedProxies: [127.0.0.1]\npolicies: { token_bucket: { capacity: 100, refillRate: 1/1d } }',
     )
   })
   afterAll(() => service?.close())

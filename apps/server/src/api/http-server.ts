@@ -5,47 +5,68 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { contains } from '@tidegate/http'
 import type { Config } from '../config/config.js'
+import { guardConnections } from '../connections.js'
 import { trackConnections } from '../http/connections.js'
 import { sendTogether } from '../http/end-of-turn.js'
+import { boundPipelining } from '../http/pipelining.js'
+import { closeStalled } from '../http/stalled.js'
 import { BAD_EXPECTATION, problemOf } from '../http/strict.js'
+import type { DropReason } from '../metrics/api-metrics.js'
 import type { Service } from '../service.js'
 import { ApiError, errorBody } from './api-error.js'
 
-/** More than any proxy in front needs. Beyond it, connections are closed at once, and those that are there are served. */
-const MAX_CONNECTIONS = 10_000
+/** Connections beyond `connections.max` that only local clients can open, such as health checks. */
+const RESERVED_FOR_LOOPBACK = 16
 
-/** Node's server, with limits to how large and how slow a request may be, and strict about what one is. */
+/** Creates Node's server with strict parsing, and with limits to the size, time and memory of each client's requests. */
 export function createHttpServer(
   service: Service,
-  { limits }: Config,
+  { limits, connections, proxies }: Config,
   idOf: (request: IncomingMessage) => string,
   listener: RequestListener,
 ): Server {
+  const { apiMetrics, log } = service
+  const logDrop = dropLogger(service)
+  const pipelining = boundPipelining(() => logDrop('pipelining'))
   const server = createServer(
     {
-      // Refused below, in our own words.
+      // Rejected below, with an error body.
       requireHostHeader: false,
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
-      // How late it may notice that a time-out has passed.
+      // Timeouts are noticed late by up to this long.
       connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
     },
     (request, response) => {
+      if (!pipelining.accept(request.socket, response)) return
+      const { url = '' } = request
+      response.once('close', () => {
+        if (response.headersSent) apiMetrics.countResponse(url, response.statusCode)
+      })
       const problem = problemOf(request)
       if (problem !== undefined) return refuse(new ApiError(400, problem), request, response)
       if (service.isStopping) response.setHeader('connection', 'close')
       listener(request, response)
     },
   )
-  // Of many headers Node would drop those beyond a number, and with them perhaps the one that a proxy has added. How
-  // many there can be is limited by how large they are.
+  // Node would drop headers beyond a number, perhaps the one that a proxy has added. Their size is limited instead.
   server.maxHeadersCount = 0
-  server.maxConnections = MAX_CONNECTIONS
   trackConnections(server)
   server.on('connection', sendTogether)
+  const counts = guardConnections(server, {
+    ...connections,
+    listener: 'api',
+    log,
+    ipv6Prefix: proxies.ipv6Prefix,
+    isProxy: (address) => proxies.trusted.some((range) => contains(range, address)),
+    reservedForLoopback: RESERVED_FOR_LOOPBACK,
+  })
+  apiMetrics.setConnections(counts)
+  closeStalled(server, limits.responseTimeoutMs, () => logDrop('stalled'))
   server.on('checkExpectation', (request, response) => {
     refuse(new ApiError(417, BAD_EXPECTATION), request, response)
   })
@@ -62,5 +83,24 @@ export function createHttpServer(
     })
     response.end(body)
     request.resume()
+  }
+}
+
+const MINUTE_MS = 60_000
+
+const DROP_MESSAGES: Readonly<Record<DropReason, string>> = {
+  pipelining: 'Closed a connection with too many pipelined requests',
+  stalled: 'Closed a connection whose client did not read its responses',
+}
+
+/** Counts every drop, and logs at most one line a minute for each reason. */
+function dropLogger({ apiMetrics, log }: Service): (reason: DropReason) => void {
+  const loggedMs = new Map<DropReason, number>()
+  return (reason) => {
+    apiMetrics.countDropped(reason)
+    const nowMs = performance.now()
+    if (nowMs - (loggedMs.get(reason) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return
+    loggedMs.set(reason, nowMs)
+    log.warn({ reason }, DROP_MESSAGES[reason])
   }
 }

@@ -11,7 +11,7 @@ describe('what happens, told once a second,', () => {
   let service: TestService
   const streams: LiveStream[] = []
   const open = async () => {
-    const stream = await openLive(service.url)
+    const stream = await openLive(service)
     streams.push(stream)
     return stream
   }
@@ -91,20 +91,23 @@ policies:
   })
 
   it('ends after as many events as were asked for', async () => {
-    const { status, body } = await service.get(`${LIVE}?events=1`)
+    const { status, body } = await service.asAdmin(`${LIVE}?events=1`)
     expect(status).toBe(200)
     expect(body.match(/^data: /gm)).toHaveLength(1)
-    expect((await service.get(`${LIVE}?events=0.5`)).status).toBe(400)
-    expect((await service.get(`${LIVE}?evnts=1`)).status).toBe(400)
+    expect((await service.asAdmin(`${LIVE}?events=0.5`)).status).toBe(400)
+    expect((await service.asAdmin(`${LIVE}?evnts=1`)).status).toBe(400)
   })
 
   it('is for 32 at once, and for the next when one has gone', async () => {
     for (let i = 0; i < 32; i++) await open()
-    const { status, body } = await service.get(LIVE)
+    const { status, body } = await service.asAdmin(LIVE)
     expect(status).toBe(503)
     expect(body.message).toMatch(/Too many/)
     await streams.pop()!.close()
-    await until('the place to be free', async () => (await service.get(`${LIVE}?events=1`)).status === 200)
+    await until(
+      'the place to be free',
+      async () => (await service.asAdmin(`${LIVE}?events=1`)).status === 200,
+    )
   })
 
   it('notes no keys while nobody has looked', async () => {
@@ -112,7 +115,7 @@ policies:
     try {
       await other.get(`${CHECK}?key=early`)
       expect(other.service.keys.isOn).toBe(false)
-      expect((await other.get(`${LIVE}?events=1`)).body).not.toContain('early')
+      expect((await other.asAdmin(`${LIVE}?events=1`)).body).not.toContain('early')
       expect(other.service.keys.isOn).toBe(true)
     } finally {
       await other.close()
@@ -122,7 +125,7 @@ policies:
 
 it('a service that stops ends its streams, and does not wait for them', async () => {
   const service = await startService()
-  const stream = await openLive(service.url)
+  const stream = await openLive(service)
   await stream.next()
   const start = performance.now()
   await service.close()
@@ -138,7 +141,9 @@ it('whoever reads nothing is let go', async () => {
   const socket = connect(Number(port), hostname)
   try {
     socket.pause()
-    socket.write(`GET ${LIVE} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
+    socket.write(
+      `GET ${LIVE} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${service.admin.authorization}\r\n\r\n`,
+    )
     const closed = new Promise((resolve) => socket.on('error', resolve).on('close', resolve))
     // As if a very long time had passed: events that are as large as the buffers of both sides together.
     const { live } = service.service
@@ -163,19 +168,20 @@ it('whoever reads nothing is let go', async () => {
 describe('whoever looks with an admin token', () => {
   it('sees no more when it is another, and goes on when it is the same', async () => {
     const fileWith = (token: string) => `adminToken: ${token}\nlog: { level: silent }`
-    const service = await startService(fileWith('first'))
+    const service = await startService(fileWith('the-first-admin-token'))
     const take = (token: string) => {
       const load = (text: FileText) => loadConfig({ text, env: {} })
       reload(service.service, { text: fileWith(token), load, file: 'file', log: service.service.log })
     }
-    const look = (token: string) => openLive(service.url, { headers: { authorization: `Bearer ${token}` } })
+    const look = (token: string) =>
+      openLive({ url: service.url }, { headers: { authorization: `Bearer ${token}` } })
     try {
-      const stream = await look('first')
-      take('first')
+      const stream = await look('the-first-admin-token')
+      take('the-first-admin-token')
       expect(await stream.next()).toBeDefined()
-      take('second')
+      take('the-second-admin-token')
       await until('the end', async () => (await stream.next()) === undefined)
-      const another = await look('second')
+      const another = await look('the-second-admin-token')
       expect(await another.next()).toBeDefined()
       await another.close()
     } finally {
@@ -193,7 +199,12 @@ describe('whoever hangs up while others before it on the connection are answered
       `store: { url: "redis://127.0.0.1:${port}", deadline: 30s, connectTimeout: 30s }`,
     )
     try {
-      const requests = [CHECK, LIVE].map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join('')
+      const requests = [CHECK, LIVE]
+        .map(
+          (path) =>
+            `GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${service.admin.authorization}\r\n\r\n`,
+        )
+        .join('')
       const looked = vi.spyOn(service.service.live, 'watch')
       const gone = Array.from({ length: 40 }, async () => {
         const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () => socket.write(requests))
@@ -202,7 +213,7 @@ describe('whoever hangs up while others before it on the connection are answered
       })
       await Promise.all(gone)
       await until('there to be room again', async () => {
-        const stream = await openLive(service.url)
+        const stream = await openLive(service)
         await stream.close()
         return stream.response.status === 200
       })

@@ -4,6 +4,7 @@ import { callersOnly } from './access.js'
 import { bodyOf, showLimits } from './answer.js'
 import { type Question, understand } from './asking.js'
 import { whenAnswered } from './decided.js'
+import { overloaded, withinShare } from './in-flight-shares.js'
 import { assertNoBody } from './no-body.js'
 import { BAD_REQUEST, CALLER, checkBody, FOR_CALLERS, questionQuery, UNKNOWN_POLICY } from './schemas.js'
 
@@ -20,7 +21,14 @@ export function remainingRoutes(app: FastifyInstance, service: Service): void {
   app.get('/api/v1/rate-limit/remaining', { onRequest, schema }, (request, reply) => {
     assertNoBody(request)
     const asked = understand(request.query as Question, request)
-    whenAnswered(service.store.peek(asked.take), reply, (decision) => {
+    const answer = withinShare(
+      service,
+      request,
+      1,
+      () => service.store.peek(asked.take),
+      () => overloaded(asked),
+    )
+    whenAnswered(answer, reply, (decision) => {
       showLimits([{ decision, policy: asked.by.policy }], reply)
       const message = decision.allowed ? 'Request would be allowed' : 'Request would be refused'
       // Nobody was refused, so nobody has to wait.

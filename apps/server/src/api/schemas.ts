@@ -126,8 +126,9 @@ export const FOR_CALLERS = {
   403: errors('A key or a policy that is not for this caller.'),
 }
 export const FOR_ADMINS = {
-  401: errors('No admin token, or a wrong one.'),
-  403: errors('Without an admin token in the file: not from this machine.'),
+  401: errors('The admin token is missing or wrong.'),
+  403: errors('Sent by a page of another origin, or to a host name that is not accepted.'),
+  429: errors('Too many wrong tokens from this address.'),
 }
 export const UNKNOWN_POLICY = { 404: errors('There is no such policy.') }
 export const BODY_REFUSED = {

@@ -1,15 +1,29 @@
 import type { Config } from './config.js'
 
-/** What is read once, at the start. */
-export const NEEDS_RESTART = ['host', 'port', 'store', 'limits'] as const satisfies (keyof Config)[]
+/** Options that are read once, at the start. */
+export const NEEDS_RESTART = [
+  'host',
+  'port',
+  'store',
+  'limits',
+  'connections',
+] as const satisfies (keyof Config)[]
 
-/** A configuration as a service has it that was started with another: what is read once stays. */
+/** The latest configuration with the options that are read once as they were at the start. */
 export function startedWith(start: Config, latest: Config): Config {
-  const { host, port, store, limits } = start
-  return Object.freeze({ ...latest, host, port, store, limits, gateway: gatewayOf(start, latest) })
+  const { host, port, store, limits, connections } = start
+  return Object.freeze({
+    ...latest,
+    host,
+    port,
+    store,
+    limits,
+    connections,
+    gateway: gatewayOf(start, latest),
+  })
 }
 
-/** One that is gone from the file goes on with the routes it had, and one that is new is not there yet. */
+/** A gateway that is removed from the file keeps its routes, and a new one needs a restart. */
 function gatewayOf({ gateway: start }: Config, { gateway: latest }: Config): Config['gateway'] {
   if (start === undefined || latest === undefined) return start
   const { listen, connections, maxConnections, minBodyRate, accessLog } = start

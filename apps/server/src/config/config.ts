@@ -1,7 +1,9 @@
 import type { Policy } from '@tidegate/core'
 import { defineProxies, type Proxies, parseCidr, type Rule } from '@tidegate/http'
+import type { ConnectionLimits } from '../connections.js'
 import type { LinearRegExp } from '../linear-regexp.js'
 import { type Caller, readCallers } from './callers.js'
+import { readConnections } from './connections.js'
 import type { ConfigDocument } from './document.js'
 import { type GatewayConfig, readGateway } from './gateway.js'
 import { readKeyPattern } from './key-pattern.js'
@@ -19,10 +21,13 @@ export interface Config {
   /** 0 takes any free one. */
   readonly port: number
   readonly store: StoreConfig
-  /** Undefined if administrators need none, and must be on this machine. */
+  /** Undefined: each start generates one. */
   readonly adminToken: string | undefined
-  /** None: whoever can reach the port may check. */
+  /** Empty: every client that can reach the port may check. */
   readonly callers: readonly Caller[]
+  readonly connections: ConnectionLimits
+  /** Host names that requests may be sent to, in lower case. Empty: see `api/foreign-pages.ts`. */
+  readonly allowedHosts: ReadonlySet<string>
   /** What a key must match, as a whole. */
   readonly keyPattern: LinearRegExp | undefined
   /** By name, the built-in ones first. */
@@ -42,6 +47,7 @@ export interface Config {
     readonly maxHeaderBytes: number
     readonly headersTimeoutMs: number
     readonly requestTimeoutMs: number
+    readonly responseTimeoutMs: number
     readonly keepAliveTimeoutMs: number
     readonly stopTimeoutMs: number
   }
@@ -64,6 +70,8 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Conf
     store: readStore(document, overrides.store),
     adminToken,
     callers: Object.freeze(readCallers(document, policies, adminToken)),
+    connections: readConnections(document, []),
+    allowedHosts: readAllowedHosts(document),
     keyPattern: readKeyPattern(document),
     policies,
     secretKeys: readSecretKeys(document),
@@ -103,12 +111,18 @@ function readProxies(document: ConfigDocument): Proxies {
   })
 }
 
+function readAllowedHosts(document: ConfigDocument): ReadonlySet<string> {
+  const names = document.isRight(['allowedHosts']) ? document.at(['allowedHosts']) : undefined
+  return new Set((Array.isArray(names) ? (names as string[]) : []).map((name) => name.toLowerCase()))
+}
+
 function readLimits(document: ConfigDocument): Config['limits'] {
   const option = optionOf(document)
   const limits = Object.freeze({
     maxHeaderBytes: option.whole('limits', 'maxHeaderBytes'),
     headersTimeoutMs: option.durationMs(['limits', 'headersTimeout']),
     requestTimeoutMs: option.durationMs(['limits', 'requestTimeout']),
+    responseTimeoutMs: option.durationMs(['limits', 'responseTimeout']),
     keepAliveTimeoutMs: option.durationMs(['limits', 'keepAliveTimeout']),
     stopTimeoutMs: option.durationMs(['limits', 'stopTimeout'], { minMs: 0 }),
   })

@@ -43,6 +43,8 @@ describe('without a file', () => {
       store: { kind: 'memory', maxKeys: 1_000_000 },
       adminToken: undefined,
       callers: [],
+      connections: { max: 10_000, maxPerClient: 1000 },
+      allowedHosts: new Set(),
       keyPattern: undefined,
       policies: BUILT_IN_POLICIES,
       secretKeys: new Set(),
@@ -57,6 +59,7 @@ describe('without a file', () => {
         maxHeaderBytes: 16_384,
         headersTimeoutMs: 10_000,
         requestTimeoutMs: 30_000,
+        responseTimeoutMs: 30_000,
         keepAliveTimeoutMs: 72_000,
         stopTimeoutMs: 10_000,
       },
@@ -170,10 +173,10 @@ describe('every option', () => {
     const config = configOf(`
 host: 0.0.0.0
 port: 0
-adminToken: admin-token
+adminToken: the-admin-token-1
 callers:
-  - { name: shop, token: shop-token, keyPrefix: "shop:", policies: [token_bucket] }
-  - { name: till, token: till-token }
+  - { name: shop, token: the-shop-token-1, keyPrefix: "shop:", policies: [token_bucket] }
+  - { name: till, token: the-till-token-1 }
 keyPattern: user:\\d+
 forwardedHeader: forwarded
 ipv6Prefix: 56
@@ -185,10 +188,10 @@ limits: { maxHeaderBytes: 8192, headersTimeout: 1s, requestTimeout: 2000, keepAl
     expect(config).toMatchObject({
       host: '0.0.0.0',
       port: 0,
-      adminToken: 'admin-token',
+      adminToken: 'the-admin-token-1',
       callers: [
-        { name: 'shop', token: 'shop-token', keyPrefix: 'shop:', policies: new Set(['token_bucket']) },
-        { name: 'till', token: 'till-token', keyPrefix: undefined, policies: undefined },
+        { name: 'shop', token: 'the-shop-token-1', keyPrefix: 'shop:', policies: new Set(['token_bucket']) },
+        { name: 'till', token: 'the-till-token-1', keyPrefix: undefined, policies: undefined },
       ],
       proxies: { header: 'forwarded', ipv6Prefix: 56 },
       health: { statusWhenStoreIsDown: 503 },
@@ -295,12 +298,12 @@ describe('a key pattern', () => {
 })
 
 describe('the environment', () => {
-  const text = 'host: a\nport: 1\nstore: { url: redis://a, prefix: p }\nadminToken: in-file'
+  const text = 'host: a\nport: 1\nstore: { url: redis://a, prefix: p }\nadminToken: the-token-in-file'
   const env = {
     TIDEGATE_HOST: 'b',
     TIDEGATE_PORT: '2',
     TIDEGATE_STORE: 'rediss://b',
-    TIDEGATE_ADMIN_TOKEN: 'in-environment',
+    TIDEGATE_ADMIN_TOKEN: 'the-token-in-environment',
   }
 
   it('counts more than the file', () => {
@@ -308,7 +311,7 @@ describe('the environment', () => {
       host: 'b',
       port: 2,
       store: { url: 'rediss://b', scheme: 'rediss', options: { prefix: 'p' } },
-      adminToken: 'in-environment',
+      adminToken: 'the-token-in-environment',
     })
     expect(configOf(text, { env: { TIDEGATE_STORE: 'memory' } }).store.kind).toBe('memory')
   })
@@ -320,7 +323,11 @@ describe('the environment', () => {
 
   it('does not count where it is empty', () => {
     const empty = { TIDEGATE_HOST: '', TIDEGATE_PORT: '', TIDEGATE_STORE: '', TIDEGATE_ADMIN_TOKEN: '' }
-    expect(configOf(text, { env: empty })).toMatchObject({ host: 'a', port: 1, adminToken: 'in-file' })
+    expect(configOf(text, { env: empty })).toMatchObject({
+      host: 'a',
+      port: 1,
+      adminToken: 'the-token-in-file',
+    })
   })
 
   it('is told of its own mistakes, and of those in the file too', () => {
@@ -342,8 +349,8 @@ describe('the environment', () => {
   })
 
   it('must not give a caller the admin token', () => {
-    const callers = 'callers: [{ name: shop, token: one-token }]'
-    expect(mistakesOf({ text: callers, env: { TIDEGATE_ADMIN_TOKEN: 'one-token' } })).toBe(
+    const callers = 'callers: [{ name: shop, token: one-token-for-two }]'
+    expect(mistakesOf({ text: callers, env: { TIDEGATE_ADMIN_TOKEN: 'one-token-for-two' } })).toBe(
       'file:1:32  callers[0].token: is the admin token; give the caller its own',
     )
   })

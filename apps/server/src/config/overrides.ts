@@ -1,5 +1,6 @@
 import { type Mistake, quoted } from './mistakes.js'
 import { storeProblem } from './store.js'
+import { tokenProblem } from './token.js'
 import type { Environment } from './variables.js'
 
 /** What overrides the file. */
@@ -58,8 +59,4 @@ export function readOverrides(env: Environment, flags: Flags): { overrides: Over
 function portProblem(text: string): string | undefined {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return undefined
   return `must be a whole number from 0 to 65,535, got ${quoted(text)}`
-}
-
-function tokenProblem(text: string): string | undefined {
-  return /^[!-~]+$/.test(text) ? undefined : 'must be visible ASCII characters without spaces'
 }

@@ -50,6 +50,7 @@ describe('the published schema', () => {
       'callers[].token',
       'callers[].keyPrefix',
       'callers[].policies',
+      'connections.maxPerClient',
       'keyPattern',
       'policies.*.algorithm',
       'policies.*.limit',

@@ -1,16 +1,15 @@
+import { connectionsSchema } from './connections-schema.js'
 import { gatewaySchema, springSchema } from './gateway-schema.js'
 import { type JsonSchema, section, valuesThrough } from './json-schema.js'
 import { policiesSchema } from './policies-schema.js'
 import { rulesSchema } from './rules-schema.js'
 import { storeSchema } from './store-schema.js'
+import { MIN_TOKEN_LENGTH, TOKEN_PATTERN } from './token.js'
 
 /*
- * What a file may hold: what each option is called, which kind of value it takes, and its default, all of it in this
- * one place. What the values mean is checked by whoever uses them.
+ * Every option of the configuration file: its name, its type and its default. The modules that read an option check what
+ * its value means.
  */
-
-/** What can stand after `Bearer ` in a header. */
-const TOKEN = '^[!-~]+$'
 
 function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
   const values = valuesThrough(scalar)
@@ -35,8 +34,9 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
       store: storeSchema(values),
       adminToken: text({
         description:
-          'What administrators send as Authorization: Bearer. Without one, only this machine may administer.',
-        pattern: TOKEN,
+          'What administrators send as Authorization: Bearer, at least 16 characters. Default: generated at each start and logged.',
+        minLength: MIN_TOKEN_LENGTH,
+        pattern: TOKEN_PATTERN,
         writeOnly: true,
         examples: ['${ADMIN_TOKEN}'],
       }),
@@ -51,8 +51,9 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
           properties: {
             name: text({ description: 'For logs.', pattern: '^[\\w.-]{1,64}$', examples: ['shop'] }),
             token: text({
-              description: 'What it sends as Authorization: Bearer.',
-              pattern: TOKEN,
+              description: 'What the caller sends as Authorization: Bearer, at least 16 characters.',
+              minLength: MIN_TOKEN_LENGTH,
+              pattern: TOKEN_PATTERN,
               writeOnly: true,
               examples: ['${SHOP_TOKEN}'],
             }),
@@ -71,6 +72,14 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
           },
         },
       },
+      allowedHosts: {
+        type: 'array',
+        description:
+          'Host names that requests may be sent to, without port; addresses and localhost are always accepted. Default: any name, or none while listening on a loopback address without callers.',
+        default: [],
+        items: text({ pattern: '^[A-Za-z0-9_.-]{1,253}$', examples: ['limits.example.com'] }),
+      },
+      connections: connectionsSchema(values),
       keyPattern: text({
         description:
           'A regular expression that a whole key must match that is asked about. Default: any key.',
@@ -119,7 +128,7 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
           default: 'info',
         }),
       }),
-      limits: section('How long and how large a request may be. Bodies: 64 KiB, a batch 512 KiB.', {
+      limits: section('Sizes and timeouts of requests and responses. Bodies: 64 KiB, a batch 512 KiB.', {
         maxHeaderBytes: whole({
           description: 'The most bytes of request line and headers.',
           minimum: 1024,
@@ -128,6 +137,10 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
         }),
         headersTimeout: duration({ description: 'In which all headers must arrive.', default: '10s' }),
         requestTimeout: duration({ description: 'In which the whole request must arrive.', default: '30s' }),
+        responseTimeout: duration({
+          description: 'How long a client may take to accept a response before its connection is closed.',
+          default: '30s',
+        }),
         keepAliveTimeout: duration({
           description: 'How long an idle connection is kept; longer than the proxy in front keeps its own.',
           default: '72s',
@@ -141,10 +154,10 @@ function fileSchema(scalar: (schema: JsonSchema) => JsonSchema): JsonSchema {
   }
 }
 
-/** What the values must be, once variables are replaced. */
+/** The schema of the values after variables are replaced. */
 export const valueSchema = fileSchema((scalar) => scalar)
 
-/** What is published for editors: wherever a number or one of a few words is due, `${VARIABLE}` may stand too. */
+/** The published schema for editors: `${VARIABLE}` is accepted in place of any number or keyword. */
 export const editorSchema = fileSchema(({ description, default: fallback, examples, ...scalar }) => ({
   ...(description === undefined ? {} : { description }),
   ...(fallback === undefined ? {} : { default: fallback }),

@@ -4,6 +4,7 @@ import { type JsonSchema, schemaOf } from './json-schema.js'
 import { type Path, quoted } from './mistakes.js'
 import { didYouMean } from './nearest.js'
 import { valueSchema } from './schema.js'
+import { TOKEN_CHARACTERS, TOKEN_TOO_SHORT } from './token.js'
 
 const isRight = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true }).compile(valueSchema)
 
@@ -44,7 +45,7 @@ function problem(document: ConfigDocument, path: Path, error: ErrorObject): stri
       return `must be from ${range}${got === '' ? '' : `, got ${got}`}`
     }
     case 'minLength':
-      return 'must not be empty'
+      return schema.writeOnly && value !== '' ? TOKEN_TOO_SHORT : 'must not be empty'
     case 'minItems':
       return 'must not be an empty list; leave it out instead'
     case 'maxLength':
@@ -91,7 +92,7 @@ function notOneOf(path: Path, value: unknown, schema: JsonSchema, got: string): 
 
 function notWritten(schema: JsonSchema, got: string): string {
   const is = got === '' ? 'is not written right' : `${got} is not written right`
-  return schema.writeOnly ? 'must be visible ASCII characters without spaces' : `${is}${hint(schema)}`
+  return schema.writeOnly ? TOKEN_CHARACTERS : `${is}${hint(schema)}`
 }
 
 function hint({ examples, default: fallback }: JsonSchema): string {

@@ -24,7 +24,7 @@ export interface GatewayOptions {
   /** 0 takes any free one. */
   readonly port: number
   readonly tls?: Tls | undefined
-  readonly limits: Config['limits']
+  readonly limits: Omit<Config['limits'], 'responseTimeoutMs'>
   /** Of clients. Default: 10,000, and 1,000 of one client. */
   readonly connections?: ConnectionLimits
   /** To one upstream. Default: 1024. */

@@ -14,7 +14,7 @@ import { isWebSocket, type Upgrade } from './web-socket.js'
 const MAX_STREAMS = 128
 
 export interface ServerOptions {
-  readonly limits: Config['limits']
+  readonly limits: Omit<Config['limits'], 'responseTimeoutMs'>
   /** Undefined: plain HTTP. */
   readonly tls: Tls | undefined
 }
@@ -80,7 +80,11 @@ class Message extends IncomingMessage {
   }
 }
 
-function createHttp2Server({ key, cert }: Tls, limits: Config['limits'], http1: object): Server {
+function createHttp2Server(
+  { key, cert }: Tls,
+  limits: Omit<Config['limits'], 'responseTimeoutMs'>,
+  http1: object,
+): Server {
   const server = createSecureServer({
     key,
     cert,

@@ -31,7 +31,7 @@ describe('two services on one Redis', () => {
     const both = [idOf(a), idOf(b)].toSorted()
     await until('both to be listed', () => listed(a).length === 2 && listed(b).length === 2)
     expect(listed(a)).toStrictEqual(both)
-    const stream = await openLive(b.url)
+    const stream = await openLive(b)
     const event = await stream.next()
     await stream.close()
     expect(event!.instances.map(({ id }) => id).toSorted()).toStrictEqual(both)
@@ -52,7 +52,11 @@ describe('two services on one Redis', () => {
   })
 
   it('run the race against it: the naive one lets too many in, ours does not, and no key is left', async () => {
-    const { status, body } = await a.post('/api/v1/admin/race', { callers: 100, limit: 10 })
+    const { status, body } = await a.post(
+      '/api/v1/admin/race',
+      { callers: 100, limit: 10 },
+      { headers: a.admin },
+    )
     expect(status).toBe(200)
     expect(body).toMatchObject({ store: 'redis', pauseMs: 0, ours: { admitted: 10, tooMany: 0 } })
     expect(body.naive.admitted).toBeGreaterThan(10)
@@ -62,7 +66,7 @@ describe('two services on one Redis', () => {
 
   it('show a key as it is for both, and what its next minute will be', async () => {
     for (let i = 0; i < 40; i++) await a.get(`${CHECK}?key=shared&policy=token_bucket`)
-    const { body } = await b.get('/api/v1/admin/keys?key=shared')
+    const { body } = await b.asAdmin('/api/v1/admin/keys?key=shared')
     const bucket = body.policies.find(({ policy }: { policy: string }) => policy === 'token_bucket')
     expect(bucket.remaining).toBeLessThan(100)
     expect(bucket.ahead.length).toBeGreaterThan(1)
@@ -78,7 +82,7 @@ describe('two services on one Redis', () => {
   })
 
   it('say in plain words that the store does not answer, and list nobody', async () => {
-    const stream = await openLive(a.url)
+    const stream = await openLive(a)
     expect((await stream.next())!.state).toBe('well')
     await redis.stop()
     let event = await stream.next()
@@ -96,8 +100,8 @@ describe('two services on one Redis', () => {
       store: { isUp: false },
     })
     await stream.close()
-    expect((await a.post('/api/v1/admin/race', {})).status).toBe(503)
-    const { status, body } = await a.get('/api/v1/admin/keys?key=k')
+    expect((await a.post('/api/v1/admin/race', {}, { headers: a.admin })).status).toBe(503)
+    const { status, body } = await a.asAdmin('/api/v1/admin/keys?key=k')
     expect(status).toBe(200)
     expect(body.policies[0]).toMatchObject({ remaining: null, degraded: 'open', ahead: [] })
   })

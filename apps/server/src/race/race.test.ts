@@ -47,7 +47,7 @@ describe('POST /api/v1/admin/race', () => {
   afterAll(() => service?.close())
 
   it('answers what both admitted, and says that it paused', async () => {
-    const { status, body } = await service.post(RACE, { callers: 30, limit: 5 })
+    const { status, body } = await service.post(RACE, { callers: 30, limit: 5 }, { headers: service.admin })
     expect(status).toBe(200)
     expect(body).toMatchObject({ callers: 30, limit: 5, store: 'memory', pauseMs: 5 })
     expect(body.naive).toMatchObject({ admitted: 30, tooMany: 25 })
@@ -55,19 +55,21 @@ describe('POST /api/v1/admin/race', () => {
   })
 
   it('needs no body', async () => {
-    const { status, body } = await service.get(RACE, { method: 'POST' })
+    const { status, body } = await service.asAdmin(RACE, { method: 'POST' })
     expect(status).toBe(200)
     expect(body).toMatchObject({ callers: 50, limit: 10, ours: { admitted: 10 } })
   })
 
   it('runs one at a time', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => service.post(RACE, { callers: 200, limit: 1 })),
+      Array.from({ length: 8 }, () =>
+        service.post(RACE, { callers: 200, limit: 1 }, { headers: service.admin }),
+      ),
     )
     const statuses = answers.map(({ status }) => status)
     expect(statuses).toContain(200)
     expect(statuses).toContain(409)
-    expect((await service.post(RACE, {})).status).toBe(200)
+    expect((await service.post(RACE, {}, { headers: service.admin })).status).toBe(200)
   })
 
   it.each([
@@ -79,7 +81,7 @@ describe('POST /api/v1/admin/race', () => {
     [{ limit: 101 }, 'limit'],
     [{ rounds: 3 }, 'rounds'],
   ])('refuses %j', async (body, field) => {
-    const answer = await service.post(RACE, body)
+    const answer = await service.post(RACE, body, { headers: service.admin })
     expect(answer.status).toBe(400)
     expect(answer.body.field).toBe(field)
   })

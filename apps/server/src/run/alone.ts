@@ -18,7 +18,7 @@ export async function startAlone({ config, load, file }: StartOptions): Promise<
   const again = () => reload(service, { text: readText(file), load, file, log })
   watch?.tell(again)
   const ignoreSignals = obeySignals({ stop: close, reload: again }, log)
-  announce(url, config, 1, log)
+  announce(url, config, service.generatedAdminToken, 1, log)
   return {
     url,
     async close() {

@@ -1,10 +1,16 @@
 import type { Logger } from 'pino'
-import { isLoopbackHost } from '../api/access.js'
+import { isLoopbackHost } from '../api/foreign-pages.js'
 import type { Config } from '../config/config.js'
 import { kindOf } from './serve.js'
 
-/** Says where the service is, and in plain words what is open to whom. */
-export function announce(url: string, config: Config, workers: number, log: Logger): void {
+/** Logs where the service listens, and warns about what is open to every client. */
+export function announce(
+  url: string,
+  config: Config,
+  generatedAdminToken: string,
+  workers: number,
+  log: Logger,
+): void {
   const { host, adminToken, callers, store } = config
   log.info(
     {
@@ -16,14 +22,18 @@ export function announce(url: string, config: Config, workers: number, log: Logg
     },
     `Tidegate serves on ${url}`,
   )
-  if (adminToken !== undefined) return
-  if (isLoopbackHost(host) || callers.length > 0) {
-    log.info(
-      'No admin token is set: only this machine may reset keys and administer. Set TIDEGATE_ADMIN_TOKEN.',
-    )
-  } else {
+  if (adminToken === undefined) logGeneratedToken(generatedAdminToken, log, url)
+  if (!isLoopbackHost(host) && callers.length === 0) {
     log.warn(
-      `Whoever can reach ${host} may check any key, and so use up the limits of others: there are no callers in the file. No admin token is set either: only this machine may administer. Set callers and adminToken, or listen on 127.0.0.1.`,
+      `No callers are configured: every client that can reach ${host} may check any key, and use up the limits of others. Set callers, or listen on 127.0.0.1.`,
     )
   }
+}
+
+/** The token is logged on purpose: it lasts until the service stops, and there is no other way to learn it. */
+export function logGeneratedToken(token: string, log: Logger, url?: string): void {
+  log.info(
+    { adminToken: token, ...(url === undefined ? {} : { dashboard: `${url}/#/?token=${token}` }) },
+    'No admin token is set; generated one for this run. Set TIDEGATE_ADMIN_TOKEN to choose it',
+  )
 }

@@ -12,6 +12,7 @@ export type ToWorker =
       readonly start: FileText
       readonly latest: FileText
       readonly reloads: Reloads
+      readonly generatedAdminToken: string
     }
   /** Only one of them says in the log what came of it: they all get the same. */
   | { readonly tidegate: 'reload'; readonly text: FileText; readonly isQuiet: boolean }

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { type FileText, readText } from '../config/load.js'
 import { watchEarly } from '../config/watch.js'
 import { createLog } from '../log/log.js'
+import { generateToken } from '../tokens.js'
 import { announce } from './announce.js'
 import { countForAll } from './count-all.js'
 import { measureForAll } from './measure-all.js'
@@ -24,6 +25,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   const log = createLog(config.log.level)
   let latest: FileText = start
   const reloads = { ok: 0, failed: 0 }
+  const generatedAdminToken = generateToken()
   let isServing = false
   let isStopping = false
   let endings = 0
@@ -76,7 +78,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   cluster.on('message', (worker, message: ToPrimary) => {
     // One that replaces another must be like the others, whatever the file is like by now.
     if (isOurs(message) && message.tidegate === 'begin')
-      tell(worker, { tidegate: 'begin', start, latest, reloads })
+      tell(worker, { tidegate: 'begin', start, latest, reloads, generatedAdminToken })
     if (isStopping && isOurs(message) && message.tidegate === 'ready') tell(worker, { tidegate: 'stop' })
   })
   try {
@@ -92,7 +94,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
     }
     watch?.tell(reload)
     const ignoreSignals = obeySignals({ stop: close, reload }, log)
-    announce(url, config, workers, log)
+    announce(url, config, generatedAdminToken, workers, log)
     return {
       url,
       async close() {

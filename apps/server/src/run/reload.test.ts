@@ -47,13 +47,14 @@ describe('a file that changes', () => {
   })
 
   const check = async () => (await ask(`${server.url}${CHECK}?policy=mine&key=k`)).body
+  const policiesPage = () => ask(`${server.url}/api/v1/admin/policies`, { headers: server.admin })
   const reloads = async (result: string) =>
     valueIn(await expositionAt(server.url), 'rate_limiter_config_reloads_total', { result })
   const says = (text: string) => server.logged().filter(({ msg }) => String(msg).includes(text))
 
   it('is in force without a restart, and what was counted stays', async () => {
     expect(await check()).toMatchObject({ limit: 10, remaining: 9 })
-    file.write(`${policy(20)}adminToken: new-token\nrules: [{ name: all, key: all, policy: mine }]\n`)
+    file.write(`${policy(20)}adminToken: new-admin-token-1\nrules: [{ name: all, key: all, policy: mine }]\n`)
     await until('the new limit', async () => (await check()).limit === 20)
     expect((await check()).remaining).toBeLessThan(19)
     expect((await ask(`${server.url}/api/v1/admin/policies`)).status).toBe(401)
@@ -94,15 +95,14 @@ describe('a file that changes', () => {
     file.write(text)
     await until('the failure to be counted', async () => (await reloads('failed')) === 1)
     expect((await check()).limit).toBe(10)
-    const { lastReload } = (await ask(`${server.url}/api/v1/admin/policies`)).body
+    const { lastReload } = (await policiesPage()).body
     expect(lastReload.mistakes).toStrictEqual([`${file.path}: is empty; write {} if that is meant`])
     file.write('{}\n')
     await until('the defaults', async () => (await check()).limit !== 10)
   })
 
   it('back to what the service was started with needs no restart any more', async () => {
-    const needRestart = async () =>
-      (await ask(`${server.url}/api/v1/admin/policies`)).body.lastReload?.needRestart
+    const needRestart = async () => (await policiesPage()).body.lastReload?.needRestart
     file.write(`${policy(20)}limits: { stopTimeout: 1s }\n`)
     await until('the new limit', async () => (await check()).limit === 20)
     expect(await needRestart()).toStrictEqual(['limits'])
@@ -123,7 +123,7 @@ describe('a file that changes', () => {
     socket.write(`${head}content-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`)
     const [goAhead] = await once(socket, 'data')
     expect(String(goAhead)).toContain('100 Continue')
-    file.write(`${policy(20)}callers: [{ name: shop, token: shop-token, keyPrefix: "shop:" }]\n`)
+    file.write(`${policy(20)}callers: [{ name: shop, token: shop-caller-token, keyPrefix: "shop:" }]\n`)
     await until('callers', async () => (await ask(`${server.url}${CHECK}?policy=mine&key=k`)).status === 401)
     socket.write(body)
     const [answer] = await once(socket, 'data')

@@ -4,6 +4,7 @@ import type { FileText, Loaded } from '../config/load.js'
 import { describeMistakes } from '../config/mistakes.js'
 import { inForceOf } from '../in-force.js'
 import type { Service } from '../service.js'
+import { logGeneratedToken } from './announce.js'
 import { reloadGateway } from './gateway.js'
 
 export interface ReloadOptions {
@@ -54,8 +55,11 @@ export function reload(service: Service, { text, load, file, log }: ReloadOption
   const { config: before } = service.inForce
   service.inForce = inForceOf(config, service)
   service.log.level = config.log.level
-  // Whoever looks has shown the one before.
+  // Open live streams were authorized by the token before.
   if (config.adminToken !== before.adminToken) service.live.close()
+  if (config.adminToken === undefined && before.adminToken !== undefined) {
+    logGeneratedToken(service.generatedAdminToken, log)
+  }
   service.metrics.countReload('ok')
   log.info(
     { policies: config.policies.size, rules: config.rules.length },

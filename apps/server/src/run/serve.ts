@@ -4,6 +4,9 @@ import { hostname } from 'node:os'
 import type { FailureEvent } from '@tidegate/core'
 import type { Logger } from 'pino'
 import { createApp } from '../api/app.js'
+import { createBodyBudget } from '../api/body-budget.js'
+import { createInFlightShares } from '../api/in-flight-shares.js'
+import { createTokenGuesses } from '../api/token-guesses.js'
 import { composeStore } from '../compose.js'
 import type { Config } from '../config/config.js'
 import type { StoreConfig } from '../config/store.js'
@@ -13,8 +16,10 @@ import { inForceOf } from '../in-force.js'
 import type { Figures } from '../live/figures.js'
 import { createLive } from '../live/live.js'
 import { createNotedKeys } from '../live/noted-keys.js'
+import { createApiMetrics } from '../metrics/api-metrics.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
 import type { Service } from '../service.js'
+import { generateToken } from '../tokens.js'
 import { version } from '../version.js'
 import { startGatewayOf } from './gateway.js'
 import { stopServing } from './stop.js'
@@ -29,6 +34,8 @@ export interface Serving {
 export interface ServeOptions {
   readonly config: Config
   readonly log: Logger
+  /** The admin token while the configuration has none. Default: a new one. */
+  readonly generatedAdminToken?: string
   /** What `/metrics` answers. Default: what this process alone measures. */
   readonly exposition?: () => Promise<string>
   /** What all processes that serve together have counted. Default: only this one serves. */
@@ -36,7 +43,8 @@ export interface ServeOptions {
 }
 
 /** Serves in this process. */
-export async function serve({ config, log, exposition, collect }: ServeOptions): Promise<Serving> {
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const { config, log, exposition, collect, generatedAdminToken = generateToken() } = options
   const self = {
     id: randomUUID(),
     host: hostname(),
@@ -55,7 +63,7 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
   const metrics = createMetrics(async () => (await health.look()).isUp)
   const keys = createNotedKeys()
   const service: Service = {
-    inForce: inForceOf(config, { store, metrics, keys }),
+    inForce: inForceOf(config, { store, metrics, keys, generatedAdminToken }),
     startedWith: config,
     store,
     health,
@@ -65,6 +73,11 @@ export async function serve({ config, log, exposition, collect }: ServeOptions):
     instances,
     counter,
     exposition: exposition ?? (() => metrics.registry.metrics()),
+    generatedAdminToken,
+    guesses: createTokenGuesses(),
+    apiMetrics: createApiMetrics(metrics.registry),
+    inFlight: config.store.kind === 'memory' ? undefined : createInFlightShares(),
+    bodies: createBodyBudget(),
     log,
     version: self.version,
     lastReload: undefined,

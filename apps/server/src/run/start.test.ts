@@ -34,9 +34,21 @@ describe('tidegate start', () => {
   })
 
   it.each([
-    ['nobody is kept from anything', '', {}, 'warn', 'may check any key'],
-    ['there is an admin token', '', { TIDEGATE_ADMIN_TOKEN: 'x' }, undefined, ''],
-    ['there are callers', 'callers: [{ name: a, token: b }]', {}, 'info', 'No admin token is set'],
+    ['there is no token at all', '', {}, 'info', 'No admin token is set'],
+    [
+      'there is an admin token',
+      '',
+      { TIDEGATE_ADMIN_TOKEN: 'a-long-admin-token' },
+      'warn',
+      'may check any key',
+    ],
+    [
+      'there are callers',
+      'callers: [{ name: a, token: a-long-caller-token }]',
+      {},
+      'info',
+      'No admin token is set',
+    ],
   ])('on every address, where %s', async (_title, yaml, env, level, says) => {
     const file = configFile(yaml)
     try {

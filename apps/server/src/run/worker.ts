@@ -76,13 +76,13 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
     return text
   }
 
-  const { start, latest, reloads } = await new Promise<Told<'begin'>>((resolve) => {
+  const { start, latest, reloads, generatedAdminToken } = await new Promise<Told<'begin'>>((resolve) => {
     begin = resolve
     tell({ tidegate: 'begin' })
   })
   const config = startedWith(rightOf(load(start)), rightOf(load(latest)))
   const log = createLog(config.log.level, Number(process.env.TIDEGATE_WORKER))
-  serving = await serve({ config, log, exposition, collect: counting.collect })
+  serving = await serve({ config, log, generatedAdminToken, exposition, collect: counting.collect })
   serving.service.metrics.addReloads(reloads)
   if (missed !== undefined) takeUp(missed)
   tell({ tidegate: 'ready', url: serving.url })

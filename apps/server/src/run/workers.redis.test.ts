@@ -69,7 +69,7 @@ describe('several workers on one Redis', () => {
   })
 
   it('tell together what happens, whoever is asked', async () => {
-    const stream = await openLive(server.url)
+    const stream = await openLive(server)
     try {
       const before = (await stream.next())!
       expect(before).toMatchObject({ processes: 2 })
@@ -110,7 +110,7 @@ describe('several workers on one Redis', () => {
     const isReplaced = async () => {
       const now = childrenOf(server.process)
       if (now.length !== 2 || now.includes(victim!) || !now.includes(other!)) return false
-      const stream = await openLive(server.url)
+      const stream = await openLive(server)
       const event = await stream.next().finally(() => stream.close())
       return event?.processes === 2
     }

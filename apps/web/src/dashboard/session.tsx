@@ -5,13 +5,13 @@ import { type Answer, ask, type Question } from './ask.js'
 import { forgetHistory } from './live-source.js'
 import { readToken, writeToken } from './token.js'
 
-/** The service, as whoever looks may ask it. */
+/** Access to the service with the token of this tab. */
 export interface Session {
   readonly token: string | undefined
   readonly storeKind: string
-  /** As `ask`, with the token. What is refused for want of the right one leads back to the door. */
+  /** As `ask`, with the token. A 401 or 403 response leads back to the token form. */
   ask<T>(path: string, question?: Question): Promise<Answer<T>>
-  /** Says that the service has answered 401 or 403. */
+  /** Reports a 401 or 403 response of the service. */
   refused(status: number): void
 }
 
@@ -25,12 +25,11 @@ export function useSession(): Session {
 
 interface Info {
   readonly store: { readonly kind: string }
-  readonly admin?: { readonly needsToken: boolean }
 }
 
 const RETRY_MS = 2000
 
-/** Lets through whoever may administer, and asks others for the token. */
+/** Shows its children to administrators, and a form for the token to others. */
 export function WithSession({ children }: { children: ComponentChildren }) {
   const words = usePage().words.dashboard.gate
   const [info, setInfo] = useState<Info>()
@@ -82,20 +81,17 @@ export function WithSession({ children }: { children: ComponentChildren }) {
     return <p class="lead waiting">{isUnreachable ? words.unreachable : words.loading}</p>
   }
   if (status === 403) return <p class="lead waiting">{words.notHere}</p>
-  const needsToken = info.admin?.needsToken === true
-  if (status === 401 || (needsToken && token === undefined)) {
+  if (status === 401 || token === undefined) {
     return <TokenForm wasWrong={status === 401 && token !== undefined} onToken={change} />
   }
   return (
     <Context.Provider value={session}>
       {children}
-      {token !== undefined && (
-        <p class="note forget">
-          <button type="button" class="quiet" onClick={() => change(undefined)}>
-            {words.forget}
-          </button>
-        </p>
-      )}
+      <p class="note forget">
+        <button type="button" class="quiet" onClick={() => change(undefined)}>
+          {words.forget}
+        </button>
+      </p>
     </Context.Provider>
   )
 }
@@ -105,7 +101,7 @@ function TokenForm({ wasWrong, onToken }: { wasWrong: boolean; onToken: (token: 
   const [text, setText] = useState('')
   const [isWrong, setWrong] = useState(wasWrong)
   const input = useRef<HTMLInputElement>(null)
-  // This form is another one than the one that was sent.
+  // After a wrong token the form is a new element, so it has lost the focus.
   useLayoutEffect(() => {
     if (isWrong) input.current?.focus()
   }, [isWrong])
@@ -114,7 +110,7 @@ function TokenForm({ wasWrong, onToken }: { wasWrong: boolean; onToken: (token: 
       class="card door"
       onSubmit={(event) => {
         event.preventDefault()
-        // What cannot stand in a header is no token.
+        // A header accepts visible ASCII characters only.
         const token = text.trim()
         if (/^[!-~]+$/.test(token)) onToken(token)
         else setWrong(true)

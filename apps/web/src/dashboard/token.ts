@@ -1,6 +1,8 @@
+import { formatPlace, parsePlace } from '../address.js'
+
 const KEY = 'tidegate-admin-token'
 
-/** In this tab only, and gone with it. Where storage is turned off, it lasts as long as the page. */
+/** The token is kept for this tab only; if storage is disabled, until the page is left. */
 let kept: string | undefined
 
 export function readToken(): string | undefined {
@@ -17,6 +19,17 @@ export function writeToken(token: string | undefined): void {
     if (token === undefined) sessionStorage.removeItem(KEY)
     else sessionStorage.setItem(KEY, token)
   } catch {
-    // As above
+    // Storage is disabled.
   }
+}
+
+/** Moves the token of a link that the service logs, such as `#/?token=…`, from the address to this tab. */
+export function adoptTokenFromAddress(): boolean {
+  const { view, params } = parsePlace(location.hash)
+  const token = params.get('token')
+  if (token === undefined) return false
+  writeToken(token)
+  const others = new Map([...params].filter(([name]) => name !== 'token'))
+  history.replaceState(null, '', formatPlace({ view, params: others }))
+  return true
 }

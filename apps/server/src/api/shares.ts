@@ -1,0 +1,27 @@
+/** A resource that all clients share, of which one client can only take a part. */
+export interface Shares {
+  /** Takes an amount for a client; false if that is more than is left for it. */
+  take(client: string, amount: number): boolean
+  give(client: string, amount: number): void
+}
+
+export function createShares({ perClient, together }: { perClient: number; together: number }): Shares {
+  const taken = new Map<string, number>()
+  let sum = 0
+
+  return {
+    take(client, amount) {
+      const ofClient = (taken.get(client) ?? 0) + amount
+      if (ofClient > perClient || sum + amount > together) return false
+      taken.set(client, ofClient)
+      sum += amount
+      return true
+    },
+    give(client, amount) {
+      const left = (taken.get(client) ?? 0) - amount
+      if (left > 0) taken.set(client, left)
+      else taken.delete(client)
+      sum -= amount
+    },
+  }
+}

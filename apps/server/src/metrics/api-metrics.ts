@@ -1,0 +1,86 @@
+import type { Registry } from 'prom-client'
+import { type ConnectionCounts, exposeConnections } from '../connections.js'
+import { expose } from './exposed.js'
+
+/** Metrics of the API as an HTTP server. Routes and statuses are classes, so the number of series is fixed. */
+export interface ApiMetrics {
+  countResponse(url: string, status: number): void
+  /** Counts checks that were denied because their client had too many waiting for the store. */
+  countOverload(checks: number): void
+  countDropped(reason: DropReason): void
+  setConnections(counts: ConnectionCounts): void
+}
+
+export type DropReason = 'pipelining' | 'stalled'
+
+const STATUSES = ['2xx', '3xx', '401', '403', '429', '4xx', '5xx'] as const
+type Status = (typeof STATUSES)[number]
+
+/** Prefixes of paths; the first that fits. */
+const ROUTES = [
+  ['/api/v1/rate-limit/check/batch', 'batch'],
+  ['/api/v1/rate-limit/check', 'check'],
+  ['/api/v1/rate-limit/remaining', 'remaining'],
+  ['/api/v1/rate-limit/reset', 'reset'],
+  ['/api/v1/admin/', 'admin'],
+  ['/healthz', 'health'],
+  ['/readyz', 'health'],
+  ['/actuator/health', 'health'],
+  ['/metrics', 'metrics'],
+  ['/actuator/prometheus', 'metrics'],
+  ['', 'other'],
+] as const
+
+export function createApiMetrics(registry: Registry): ApiMetrics {
+  const responses = new Map(
+    [...new Set(ROUTES.map(([, route]) => route))].map((route) => [
+      route,
+      Object.fromEntries(STATUSES.map((status) => [status, 0])) as Record<Status, number>,
+    ]),
+  )
+  const dropped: Record<DropReason, number> = { pipelining: 0, stalled: 0 }
+  let overload = 0
+
+  expose(registry, {
+    name: 'api_responses_total',
+    help: 'Responses of the API, by group of routes and by status.',
+    type: 'counter',
+    samples: () =>
+      [...responses].flatMap(([route, counts]) =>
+        STATUSES.map((status) => ({ labels: { route, status }, value: counts[status] })),
+      ),
+  })
+  expose(registry, {
+    name: 'api_overload_total',
+    help: 'Checks denied because their client had too many waiting for the store.',
+    type: 'counter',
+    samples: () => [{ labels: {}, value: overload }],
+  })
+  expose(registry, {
+    name: 'api_connections_dropped_total',
+    help: 'Connections closed because the client pipelined too many requests or did not read its responses.',
+    type: 'counter',
+    samples: () => Object.entries(dropped).map(([reason, value]) => ({ labels: { reason }, value })),
+  })
+
+  return {
+    countResponse(url, status) {
+      const [, route] = ROUTES.find(([prefix]) => url.startsWith(prefix))!
+      responses.get(route)![statusOf(status)]++
+    },
+    countOverload(checks) {
+      overload += checks
+    },
+    countDropped(reason) {
+      dropped[reason]++
+    },
+    setConnections: (counts) => exposeConnections(registry, 'api', counts),
+  }
+}
+
+function statusOf(status: number): Status {
+  if (status < 300) return '2xx'
+  if (status < 400) return '3xx'
+  if (status === 401 || status === 403 || status === 429) return `${status}`
+  return status < 500 ? '4xx' : '5xx'
+}
