@@ -3,7 +3,6 @@ import { createLimiter } from './limiter.js'
 import { MemoryStore } from './memory-store/memory-store.js'
 import { definePolicy, fixedWindow } from './policy.js'
 import type { Store } from './store/store.js'
-import { MemoryStore } from './stores/memory-store.js'
 
 const two = (name?: string) => fixedWindow({ limit: 2, window: '15m', ...(name !== undefined && { name }) })
 
