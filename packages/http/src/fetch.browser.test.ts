@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { launchBrowser } from '@tidegate/fixtures/browser'
 import { expect, it } from 'vitest'
@@ -7,13 +8,18 @@ import { listen } from '../test/listen.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
+// npm may install the package at the root or in packages/http.
+const hashes = dirname(createRequire(import.meta.url).resolve('@noble/hashes/sha2.js'))
+const hashesUrl = `/${relative(root, hashes)}/esm`
+
 /** Where a browser finds what is imported by name. */
 const IMPORTS = {
   '@tidegate/core': '/packages/core/dist/esm/index.js',
   '@tidegate/http': '/packages/http/dist/esm/index.js',
   '@tidegate/http/fetch': '/packages/http/dist/esm/fetch.js',
   '@tidegate/http/decorator': '/packages/http/dist/esm/decorator.js',
-  '@noble/hashes/': '/node_modules/@noble/hashes/',
+  '@noble/hashes/': `${hashesUrl}/`,
+  '@noble/hashes/crypto': `${hashesUrl}/crypto.js`,
 }
 
 // As text: a function would be rewritten by the test runner first.

@@ -1,10 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 
-/*
- * In JavaScript and not by the platform: what every runtime has (WebCrypto) answers with a promise, and a key
- * is needed before the first `await`, so that a store in this process can be asked without one.
- */
+/* WebCrypto, which every runtime has, is asynchronous, and key templates are resolved synchronously. */
 
 /** The SHA-256 of a text as 64 lower-case hexadecimal digits. */
 export function sha256Hex(text: string): string {

@@ -26,7 +26,11 @@ async function start(): Promise<{ fastifyUrl: string; expressUrl: string }> {
   const file = fileURLToPath(new URL('../test/two-processes.mjs', import.meta.url))
   const server = fork(file, [redis.url])
   processes.push(server)
-  const [urls] = await once(server, 'message')
+  const ended = once(server, 'exit').then(() =>
+    Promise.reject(new Error('The server ended before it listened.')),
+  )
+  const [urls] = await Promise.race([once(server, 'message'), ended])
+  ended.catch(() => {})
   return urls
 }
 

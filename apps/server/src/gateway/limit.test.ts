@@ -7,10 +7,15 @@ import { compileRoutes } from './compile.js'
 import type { GatewayRequest, Route, Ruling } from './route.js'
 import type { Router } from './router.js'
 
-function ruled(router: Router<Route>, request: GatewayRequest): Ruling {
-  const ruling = router.find(request)!.limit!(request)
-  if (ruling instanceof Promise) throw new Error('the memory store answers at once')
-  return ruling
+async function ruled(router: Router<Route>, request: GatewayRequest): Promise<Ruling> {
+  return router.find(request)!.limit!(request)
+}
+
+/** The rulings about these requests, one after another. */
+async function allRuled(router: Router<Route>, requests: readonly GatewayRequest[]): Promise<Ruling[]> {
+  const rulings: Ruling[] = []
+  for (const request of requests) rulings.push(await ruled(router, request))
+  return rulings
 }
 
 function by(
@@ -33,24 +38,34 @@ describe.each([
   ['TokenBucketRateLimiter', 'capacity: 3, refillRate: 1', 'one-token-bucket'],
   ['LeakyBucketRateLimiter', 'capacity: 3, leakRate: 1', 'one-leaky-bucket'],
 ])('%s', (name, args, policy) => {
-  it('lets its number of requests of a user pass and refuses the next, and nobody else', () => {
+  it('lets its number of requests of a user pass and refuses the next, and nobody else', async () => {
     const { router } = routerOf(fileOf(['Path=/api/**'], [`{ name: ${name}, args: { ${args} } }`]))
-    const passed = [1, 2, 3].map(() => ruled(router, by('user123')))
+    const passed = await allRuled(
+      router,
+      [1, 2, 3].map(() => by('user123')),
+    )
     expect(passed.map(statusOf)).toStrictEqual([200, 200, 200])
     expect(passed.map(({ headers }) => headers['x-ratelimit-remaining'])).toStrictEqual(['2', '1', '0'])
-    const refused = ruled(router, by('user123'))
+    const refused = await ruled(router, by('user123'))
     expect(refused.refusal).toMatchObject({ status: 429, contentType: 'application/json' })
     expect(JSON.parse(refused.refusal!.body)).toMatchObject({ error: 'rate_limit_exceeded' })
     expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '3', 'cache-control': 'no-store' })
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1)
     expect(refused.headers.ratelimit).toContain(`"${policy}"`)
-    expect(statusOf(ruled(router, by('user456')))).toBe(200)
+    expect(statusOf(await ruled(router, by('user456')))).toBe(200)
   })
 
-  it('counts everybody without the header as one, who is none of the users', () => {
+  it('counts everybody without the header as one, who is none of the users', async () => {
     const { router } = routerOf(fileOf(['Path=/api/**'], [`{ name: ${name}, args: { ${args} } }`]))
-    expect([1, 2, 3, 4].map(() => statusOf(ruled(router, by(undefined))))).toStrictEqual([200, 200, 200, 429])
-    expect(statusOf(ruled(router, by('anonymous')))).toBe(200)
+    expect(
+      (
+        await allRuled(
+          router,
+          [1, 2, 3, 4].map(() => by(undefined)),
+        )
+      ).map(statusOf),
+    ).toStrictEqual([200, 200, 200, 429])
+    expect(statusOf(await ruled(router, by('anonymous')))).toBe(200)
   })
 
   it('has the numbers of its authors by default', () => {
@@ -80,7 +95,7 @@ gateway:
 `
 
 describe('three levels of limits', () => {
-  it('are one decision: what one refuses, no other has counted', () => {
+  it('are one decision: what one refuses, no other has counted', async () => {
     const { router } = routerOf(THREE_LEVELS)
     const rows: [user: string, target: string, status: number, everybodyLeft: number | undefined][] = [
       ['alice', '/api/search', 200, 5],
@@ -97,20 +112,23 @@ describe('three levels of limits', () => {
       ['bob', '/other/x', 200, 0],
       ['carol', '/other/x', 429, 0],
     ]
-    const seen = rows.map(([user, target]) => {
-      const ruling = ruled(router, by(user, target))
+    const rulings = await allRuled(
+      router,
+      rows.map(([user, target]) => by(user, target)),
+    )
+    const seen = rows.map(([user, target], i) => {
+      const ruling = rulings[i]!
       const left = /"everybody";r=(\d+)/.exec(ruling.headers.ratelimit!)?.[1]
       return [user, target, statusOf(ruling), left === undefined ? undefined : Number(left)]
     })
     expect(seen).toStrictEqual(rows)
   })
 
-  it('name the limits that refuse, in a problem if the client likes that better', () => {
+  it('name the limits that refuse, in a problem if the client likes that better', async () => {
     const { router } = routerOf(THREE_LEVELS)
     const asked = by('alice', '/api/search', { accept: 'application/problem+json' })
-    ruled(router, asked)
-    ruled(router, asked)
-    const { refusal } = ruled(router, asked)
+    await allRuled(router, [asked, asked])
+    const { refusal } = await ruled(router, asked)
     expect(refusal!.contentType).toBe('application/problem+json')
     expect(JSON.parse(refusal!.body)).toMatchObject({
       status: 429,
@@ -121,7 +139,7 @@ describe('three levels of limits', () => {
 })
 
 describe('the limits of a route', () => {
-  it('tell each decision of each limit, for metrics', () => {
+  it('tell each decision of each limit, for metrics', async () => {
     const told: Decision[] = []
     const keys: string[] = []
     const { router } = routerOf(THREE_LEVELS, ({ key, decision }, seconds) => {
@@ -129,8 +147,8 @@ describe('the limits of a route', () => {
       told.push(decision)
       keys.push(key)
     })
-    ruled(router, by('alice', '/api/search'))
-    ruled(router, by('alice', '/api/list'))
+    await ruled(router, by('alice', '/api/search'))
+    await ruled(router, by('alice', '/api/list'))
     expect(told.map(({ policy }) => policy)).toStrictEqual([
       ...['everybody', 'each-user', 'search'],
       ...['everybody', 'each-user'],
@@ -145,54 +163,74 @@ describe('the limits of a route', () => {
     expect(router.find(gatewayRequest())!.limit).toBeUndefined()
   })
 
-  it('hold requests of a leaky bucket with a queue, so that they leave at the leak rate', () => {
+  it('hold requests of a leaky bucket with a queue, so that they leave at the leak rate', async () => {
     const args = 'capacity: 3, leakRate: 10, queue: true'
     const { router } = routerOf(fileOf(['Path=/**'], [`{ name: LeakyBucketRateLimiter, args: { ${args} } }`]))
-    const rulings = [1, 2, 3, 4].map(() => ruled(router, by('a')))
+    const rulings = await allRuled(
+      router,
+      [1, 2, 3, 4].map(() => by('a')),
+    )
     expect(rulings.map(statusOf)).toStrictEqual([200, 200, 200, 429])
     expect(rulings.map(({ holdMs }) => holdMs)).toStrictEqual([0, 100, 200, 0])
   })
 
-  it('hold nothing without a queue', () => {
+  it('hold nothing without a queue', async () => {
     const { router } = routerOf(fileOf(['Path=/**'], ['LeakyBucketRateLimiter=3, 10']))
-    expect([1, 2, 3].map(() => ruled(router, by('a')).holdMs)).toStrictEqual([0, 0, 0])
+    expect(
+      (
+        await allRuled(
+          router,
+          [1, 2, 3].map(() => by('a')),
+        )
+      ).map(({ holdMs }) => holdMs),
+    ).toStrictEqual([0, 0, 0])
   })
 
-  it('take what RequestRateLimiter asks for, and answer with its status', () => {
+  it('take what RequestRateLimiter asks for, and answer with its status', async () => {
     const args =
       'redis-rate-limiter.replenishRate: 1, redis-rate-limiter.burstCapacity: 60, redis-rate-limiter.requestedTokens: 25, key-resolver: "#{@userKeyResolver}", status-code: SERVICE_UNAVAILABLE'
     const { router } = routerOf(fileOf(['Path=/**'], [`{ name: RequestRateLimiter, args: { ${args} } }`]))
     const asked = by('a', '/', { accept: 'application/problem+json' })
-    const rulings = [1, 2, 3].map(() => ruled(router, asked))
+    const rulings = await allRuled(
+      router,
+      [1, 2, 3].map(() => asked),
+    )
     expect(rulings.map(statusOf)).toStrictEqual([200, 200, 503])
     expect(rulings.map(({ headers }) => headers['x-ratelimit-remaining'])).toStrictEqual(['35', '10', '10'])
     expect(JSON.parse(rulings[2]!.refusal!.body)).toMatchObject({ status: 503 })
   })
 
-  it('take one at once by RequestRateLimiter without a burstCapacity, however many a second, as in Spring', () => {
+  it('take one at once by RequestRateLimiter without a burstCapacity, however many a second, as in Spring', async () => {
     const args = 'redis-rate-limiter.replenishRate: 10, key-resolver: "#{@userKeyResolver}"'
     const { router } = routerOf(fileOf(['Path=/**'], [`{ name: RequestRateLimiter, args: { ${args} } }`]))
-    expect([1, 2].map(() => statusOf(ruled(router, by('a'))))).toStrictEqual([200, 429])
+    expect(
+      (
+        await allRuled(
+          router,
+          [1, 2].map(() => by('a')),
+        )
+      ).map(statusOf),
+    ).toStrictEqual([200, 429])
   })
 
-  it('refuse a request without a key as Spring does, and count nothing', () => {
+  it('refuse a request without a key as Spring does, and count nothing', async () => {
     const args =
       'redis-rate-limiter.replenishRate: 1, redis-rate-limiter.burstCapacity: 1, key-resolver: "#{@tenant}"'
     const file = (more: string) =>
       `${fileOf(['Path=/**'], ['FixedWindowRateLimiter', `{ name: RequestRateLimiter, args: { ${args}${more} } }`])}  keyResolvers: { tenant: header.x-tenant }\n`
     const told: Decision[] = []
     const note = ({ decision }: { decision: Decision }) => void told.push(decision)
-    const denying = ruled(routerOf(file(''), note).router, by('a'))
+    const denying = await ruled(routerOf(file(''), note).router, by('a'))
     expect(statusOf(denying)).toBe(403)
     expect(JSON.parse(denying.refusal!.body).error).toBe('rate_limit_key_missing')
-    expect(statusOf(ruled(routerOf(file(', empty-key-status: 401'), note).router, by('a')))).toBe(401)
+    expect(statusOf(await ruled(routerOf(file(', empty-key-status: 401'), note).router, by('a')))).toBe(401)
     expect(told).toStrictEqual([])
     // Otherwise the other limits of the route count it.
-    expect(statusOf(ruled(routerOf(file(', deny-empty-key: false'), note).router, by('a')))).toBe(200)
+    expect(statusOf(await ruled(routerOf(file(', deny-empty-key: false'), note).router, by('a')))).toBe(200)
     expect(told.map(({ policy }) => policy)).toStrictEqual(['one-fixed-window'])
   })
 
-  it('know the route by its id', () => {
+  it('know the route by its id', async () => {
     const file = (id: string) =>
       `    - { id: ${id}, uri: "http://127.0.0.1:1", predicates: [Path=/${id}], filters: [{ name: RateLimiter, args: { policy: p, key-resolver: by-route } }] }`
     const { router, store } = routerOf(
@@ -205,7 +243,11 @@ describe('the limits of a route', () => {
         file('second'),
       ].join('\n'),
     )
-    const statuses = ['/first', '/first', '/second'].map((target) => statusOf(ruled(router, by('a', target))))
+    const rulings = await allRuled(
+      router,
+      ['/first', '/first', '/second'].map((target) => by('a', target)),
+    )
+    const statuses = rulings.map(statusOf)
     expect(statuses).toStrictEqual([200, 429, 200])
     const policy = fixedWindow({ name: 'p', limit: 1, window: '1h' })
     expect(store.peek({ policy, key: 'first', cost: 1 }).allowed).toBe(false)
@@ -241,7 +283,7 @@ describe('the limits of a route', () => {
   })
 })
 
-it('whatever limiters a file may put on one route, every request is decided', () => {
+it('whatever limiters a file may put on one route, every request is decided', async () => {
   const filters = [
     'FixedWindowRateLimiter',
     'SlidingWindowLogRateLimiter=1, 5',
@@ -273,15 +315,15 @@ rules:
     gatewayRequest({ method: 'POST' }),
   ]
   let decided = 0
-  fc.assert(
-    fc.property(fc.array(fc.constantFrom(...filters), { maxLength: 4 }), (chosen) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.constantFrom(...filters), { maxLength: 4 }), async (chosen) => {
       const text = `${around}${fileOf(['Path=/**'], chosen)}  keyResolvers: { tenant: header.x-tenant }\n`
       if (mistakesIn(text).length > 0) return
       const { router } = routerOf(text)
       for (const request of [...requests, ...requests]) {
         const { limit } = router.find(request)!
         if (limit === undefined) continue
-        expect([200, 403, 429, 503]).toContain(statusOf(limit(request) as Ruling))
+        expect([200, 403, 429, 503]).toContain(statusOf(await limit(request)))
         decided++
       }
     }),
