@@ -39,8 +39,7 @@ function randomCandidate(rows: Rows, now: number): Candidate {
     policy = rows.policyOf(slot)
   } while (policy === undefined)
   const expiresAt = rows.expiresAt(slot)
-  const state = expiresAt <= now ? undefined : rows.load(slot)
-  const { remaining } = decide(policy, state, now, 1, 'peek').decision
+  const { remaining } = decide(policy, rows.load(slot, now), now, 1, 'peek').decision
   // A denial does not outlast the state. One that seems to was recorded before the clock stepped back.
   const deniedUntil = rows.deniedUntil(slot)
   const isDenied = deniedUntil > now && deniedUntil <= expiresAt

@@ -1,5 +1,5 @@
 import { type Mode, toDecision } from '../algorithms/algorithm.js'
-import { decide, type KeyState, refund } from '../algorithms/index.js'
+import { decide, refund } from '../algorithms/index.js'
 import { type Clock, msToUs, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
@@ -92,7 +92,7 @@ export class MemoryStore implements SyncStore {
     assertRefund(request)
     const { policy, key, timeMs, cost } = request
     const slot = this.#table.find(policy.name, key)
-    const before = this.#load(slot, now)
+    const before = slot === 0 ? undefined : this.#rows.load(slot, now)
     const { given, state } = refund(policy, before, now, msToUs(timeMs), cost)
     if (given > 0 && state === undefined) this.#remove(slot)
     else if (given > 0) this.#rows.save(slot, policy, state!)
@@ -142,7 +142,7 @@ export class MemoryStore implements SyncStore {
   /** Decides for a key in this slot. Slot 0: the key is not in the store, and is added if the state changes. */
   #decide({ policy, key, cost }: TakeRequest, found: number, now: number, mode: Mode): Decision {
     let slot = found
-    const before = this.#load(slot, now)
+    const before = slot === 0 ? undefined : this.#rows.load(slot, now)
     const { decision, state } = decide(policy, before, now, cost, mode)
     if (state !== before) {
       if (slot === 0) slot = this.#add(policy, key, now)
@@ -154,11 +154,6 @@ export class MemoryStore implements SyncStore {
       this.#rows.setDeniedUntil(slot, Math.min(this.#rows.expiresAt(slot), deniedUntil))
     }
     return decision
-  }
-
-  /** The state in a slot, unless it has expired. Slot 0 has none. */
-  #load(slot: number, now: number): KeyState | undefined {
-    return slot === 0 || this.#rows.expiresAt(slot) <= now ? undefined : this.#rows.load(slot)
   }
 
   #add(policy: Policy, key: string, now: number): number {

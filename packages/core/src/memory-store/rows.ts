@@ -73,12 +73,13 @@ export class Rows {
     chunk.deniedUntil[slot % CHUNK] = time
   }
 
-  /** The state of a row. The object is reused: it is valid until the next load. */
-  load(slot: number): KeyState {
+  /** The state of a row, unless it has expired. The object is reused: it is valid until the next load. */
+  load(slot: number, now: number): KeyState | undefined {
     const { policies, numbers, logs } = this.#chunkOf(slot)
     const row = slot % CHUNK
     const i = row * NUMBERS
     const expiresAt = numbers[i + EXPIRES_AT]!
+    if (expiresAt <= now) return undefined
     const { algorithm } = policies[row]!
     switch (algorithm) {
       case 'token-bucket':
