@@ -6,8 +6,8 @@ export default defineConfig({
     include: ['matrix/**/*.test.ts'],
     globalSetup: ['matrix/src/pack.ts'],
     maxWorkers: 2,
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     reporters: ['default'],
   },
 })

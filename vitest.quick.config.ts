@@ -16,7 +16,7 @@ export default defineConfig({
       'packages/http/src/decorator.test.ts',
     ],
     maxWorkers: '100%',
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     reporters: ['default'],
   },
 })

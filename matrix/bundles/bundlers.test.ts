@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await redis.stop()
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
 const WEBPACK = `

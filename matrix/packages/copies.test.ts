@@ -6,7 +6,7 @@ import { createProject, type Project } from '../src/project.js'
 import { run } from '../src/run.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-copies-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 /** A tarball of @tidegate/core that differs only in its version. */
 async function coreWithVersion(version: string): Promise<string> {

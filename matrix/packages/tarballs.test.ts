@@ -7,7 +7,7 @@ import { createProject } from '../src/project.js'
 import { PUBLISHED, repository, run } from '../src/run.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-contents-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 beforeAll(async () => {
   for (const { name } of PUBLISHED) {

@@ -21,5 +21,5 @@ export default async function pack(project: TestProject): Promise<() => void> {
     'tarballs',
     Object.fromEntries(packed.map(({ name, filename }) => [name, join(folder, filename)])),
   )
-  return () => rmSync(folder, { recursive: true, force: true })
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }

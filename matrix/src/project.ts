@@ -17,7 +17,7 @@ export interface Project {
 const folders: string[] = []
 // Each test file imports this module for itself, so this deletes the projects of that file.
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
 const LIBRARIES = ['@tidegate/core', '@tidegate/redis', '@tidegate/http', '@tidegate/client']

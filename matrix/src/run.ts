@@ -19,7 +19,7 @@ export function run(
   cwd: string,
   env: Record<string, string> = {},
 ): Promise<string> {
-  const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024, timeout: 220_000 }
+  const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024, timeout: 580_000 }
   return new Promise((resolve, reject) => {
     execFile(command, args, options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
