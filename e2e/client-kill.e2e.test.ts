@@ -1,4 +1,4 @@
-import { fixedWindow, withFallback, type TakeRequest } from '@tidegate/core'
+import { fixedWindow, type TakeRequest, withFallback } from '@tidegate/core'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'

@@ -1,10 +1,4 @@
-import {
-  type BreakerState,
-  type FailureEvent,
-  MemoryStore,
-  type Store,
-  withFallback,
-} from '@tidegate/core'
+import { type BreakerState, type FailureEvent, MemoryStore, type Store, withFallback } from '@tidegate/core'
 import { instancesOf, RedisStore } from '@tidegate/redis'
 import { commandsOf } from '@tidegate/redis/store-commands'
 import type { StoreConfig } from './config/store.js'
