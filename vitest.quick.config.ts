@@ -1,19 +1,17 @@
 import { defineConfig } from 'vitest/config'
 
-// Unit tests that start no program: no Redis, browser, certificate tool or child process. For use while editing.
+// Unit tests of the libraries and the page that start no program: no Redis, browser or child process. For use while editing.
 export default defineConfig({
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'],
+    include: ['packages/*/src/**/*.test.ts', 'apps/web/src/**/*.test.ts'],
     exclude: [
       '**/*.redis.test.ts',
       '**/*.browser.test.ts',
       '**/*.service.test.ts',
-      'apps/server/src/run/**',
-      'apps/server/src/cli.test.ts',
-      'apps/server/src/gateway/tls.test.ts',
-      'apps/server/src/log/full-disk.test.ts',
-      'packages/core/src/inlining.test.ts',
+      // Starts the TypeScript compiler.
       'packages/http/src/decorator.test.ts',
+      // A minute of random traces.
+      'packages/core/src/algorithms/promises.test.ts',
     ],
     maxWorkers: '100%',
     testTimeout: 60_000,
