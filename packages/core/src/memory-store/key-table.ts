@@ -10,6 +10,9 @@ import type { Rows } from './rows.js'
  */
 export class KeyTable {
   readonly #maps = new Map<string, Map<string, number>>()
+  /** The name that was used last, and its map: most calls in a row are about one policy. */
+  #lastName = ''
+  #lastMap: Map<string, number> | undefined
   /** The number of keys in all maps. */
   #mapped = 0
   #index: KeyIndex | undefined
@@ -21,7 +24,7 @@ export class KeyTable {
 
   /** The key's slot, or 0. */
   find(name: string, key: string): number {
-    const slot = this.#maps.get(name)?.get(key)
+    const slot = this.#mapOf(name)?.get(key)
     if (slot !== undefined) return slot
     // Callers reject a key that is not a string with `assertKey` once it is not found.
     return this.#index === undefined || typeof key !== 'string' ? 0 : this.#index.find(name, key)
@@ -34,21 +37,41 @@ export class KeyTable {
       if (this.#mapped > 0) this.#moveSome(this.#index)
       return
     }
-    const map = this.#maps.get(name)
-    if (map === undefined) this.#maps.set(name, new Map([[key, slot]]))
-    else map.set(key, slot)
+    const map = this.#mapOf(name) ?? this.#addMap(name)
+    map.set(key, slot)
     if (++this.#mapped === MAX_MAPPED) this.#index = new KeyIndex(this.#rows)
   }
 
   /** Removes a key that is in the table. */
   remove(name: string, key: string, slot: number): void {
-    const map = this.#maps.get(name)
+    const map = this.#mapOf(name)
     if (map === undefined || !map.delete(key)) {
       this.#index?.remove(name, key, slot)
       return
     }
     this.#mapped--
-    if (map.size === 0) this.#maps.delete(name)
+    if (map.size === 0) this.#removeMap(name)
+  }
+
+  #mapOf(name: string): Map<string, number> | undefined {
+    if (name !== this.#lastName) {
+      this.#lastName = name
+      this.#lastMap = this.#maps.get(name)
+    }
+    return this.#lastMap
+  }
+
+  #addMap(name: string): Map<string, number> {
+    const map = new Map<string, number>()
+    this.#maps.set(name, map)
+    this.#lastName = name
+    this.#lastMap = map
+    return map
+  }
+
+  #removeMap(name: string): void {
+    this.#maps.delete(name)
+    if (name === this.#lastName) this.#lastMap = undefined
   }
 
   #moveSome(index: KeyIndex): void {
