@@ -84,7 +84,7 @@ describe('the image', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({ allowed: true, remaining: 99 })
     expect(runHealthCheck(env)).toBe(0)
-    expect(service.lines.join('\n')).toContain('Whoever can reach 0.0.0.0 may check any key')
+    expect(service.lines.join('\n')).toContain('every client that can reach 0.0.0.0 may check any key')
     expect(await service.stop()).toBe(0)
     expect(runHealthCheck(env)).toBe(1)
   })

@@ -51,7 +51,7 @@ describe('without a file', () => {
       defaultPolicy: BUILT_IN_POLICIES.get('token_bucket'),
       rules: [],
       origins: { policies: new Map(), rules: [] },
-      proxies: { trusted: [], header: 'x-forwarded-for', ipv6Prefix: 64 },
+      proxies: { trusted: [], hops: 0, header: 'x-forwarded-for', ipv6Prefix: 64 },
       gateway: undefined,
       health: { statusWhenStoreIsDown: 200 },
       log: { level: 'info' },
@@ -339,12 +339,12 @@ describe('the environment', () => {
     const told = mistakesOf({ text: 'prot: 5', env: wrong })
     expect(told.split('\n')).toStrictEqual([
       'TIDEGATE_PORT: must be a whole number from 0 to 65,535, got "80a"',
-      expect.stringMatching(/^TIDEGATE_STORE: "redis:\/\/…@h" is no Redis address/),
+      expect.stringMatching(/^TIDEGATE_STORE: "redis:\/\/…@h" is not a valid Redis address/),
       'TIDEGATE_ADMIN_TOKEN: must be visible ASCII characters without spaces',
       'file:1:1  prot: is not known here; did you mean "port"?',
     ])
     expect(mistakesOf({ text: '', env: {}, flags: { port: '-1', host: '', store: 'redi://a' } })).toMatch(
-      /^--host: must not be empty\n--port: must be .*\n--store: "redi:\/\/a" is no Redis address/,
+      /^--host: must not be empty\n--port: must be .*\n--store: "redi:\/\/a" is not a valid Redis address/,
     )
   })
 

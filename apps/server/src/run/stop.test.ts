@@ -75,7 +75,7 @@ describe('a service that is told to stop', () => {
 async function slowRequest(url: string): Promise<{ finish(): void; answer: Promise<string> }> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
-  const head = `POST ${CHECK} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 14\r\nexpect: 100-continue\r\n\r\n`
+  const head = `POST ${CHECK} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 14\r\nexpect: 100-continue\r\n\r\n`
   let text = ''
   const answer = new Promise<string>((resolve) => {
     socket.on('error', () => {}).on('close', () => resolve(text))
