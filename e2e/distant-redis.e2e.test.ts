@@ -13,7 +13,7 @@ import { startService } from './src/service.js'
 const EACH_WAY_MS = 15
 const PER_SECOND = 400
 const CHECKS = 10 * PER_SECOND
-const MIN_CHECKS = 1000
+const MIN_CHECKS = 2000
 const MAX_SHARE = 0.001
 
 let redis: RedisServer
@@ -28,9 +28,15 @@ afterEach(async () => {
 })
 
 it('Redis 30 ms away, 400 checks a second, default deadline: the store answers', async () => {
-  const library = await checkByLibrary()
-  const service = await checkByService()
-  const figures = { library: figuresOf(library), service: figuresOf(service) }
+  const made = { library: await checkByLibrary(), service: await checkByService() }
+  const late = await distance.late()
+  // Where the proxy itself had no processor, Redis was farther away than 30 ms.
+  const wasAsFar = ({ startMs, endMs }: Check) =>
+    !late.some(([fromMs, toMs]) => fromMs < endMs && toMs > startMs)
+  const figures = {
+    library: figuresOf(made.library.filter(wasAsFar)),
+    service: figuresOf(made.service.filter(wasAsFar)),
+  }
   const inWords = ({ checks, withoutStore, p50Ms }: ReturnType<typeof figuresOf>) =>
     `${withoutStore} of ${whole(checks)} checks answered without Redis, latency p50 ${whole(p50Ms)} ms`
   report({

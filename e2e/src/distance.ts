@@ -6,6 +6,8 @@ import { createCpuGroup, MOST_SHARES } from './cpu-group.js'
 /** A way to a distant Redis. */
 export interface Distance {
   readonly url: string
+  /** When it was farther away than asked for, in wall-clock milliseconds: this machine had no processor for it. */
+  late(): Promise<[fromMs: number, toMs: number][]>
   stop(): Promise<void>
 }
 
@@ -19,6 +21,11 @@ export async function startDistance(toPort: number, eachWayMs: number): Promise<
   const [port] = await once(child, 'message')
   return {
     url: `redis://127.0.0.1:${port}`,
+    async late() {
+      child.send('late')
+      const [late] = await once(child, 'message')
+      return late
+    },
     async stop() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
       await exit

@@ -38,6 +38,7 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     retryStrategy: retryDelayMs,
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   }
+  const addresses = hosts.map(({ host, port }) => `${host}:${port}`).join(', ')
   let lost: Error | undefined
   const lostListeners: (() => void)[] = []
   function lose(error: Error): void {
@@ -63,6 +64,10 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     ...(client instanceof Cluster ? watchNodes(client) : watchServer(client)),
     close: async () => client.disconnect(),
     lostReason: () => lost && reasonOf(lost),
+    waitsFor: () =>
+      common.tls === undefined
+        ? `no connection to ${addresses}`
+        : `no TLS connection to ${addresses}; check that the port speaks TLS`,
     onLost: (listener) => lostListeners.push(listener),
   }
 }

@@ -13,6 +13,8 @@ export interface RedisConnection {
   onReady?(listener: () => void): void
   /** Why there is no connection, where that is known. */
   lostReason?(): string | undefined
+  /** What a connection that is not ready waits for. */
+  waitsFor?(): string
   /** Calls the listener whenever `lostReason` becomes known. */
   onLost?(listener: () => void): void
   /** Of a cluster: the node of a slot, as far as it is known. */

@@ -70,6 +70,10 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
     return slotOf(redisKey(prefix, policy.name, key))
   }
 
+  function waitsFor(): string | undefined {
+    return connection.isReady?.(0) === false ? connection.waitsFor?.() : undefined
+  }
+
   /** Decides one limit. */
   function decide(kind: 'take' | 'peek' | 'look', request: TakeRequest, call?: Call): Promise<Decision> {
     return new Promise((resolve, reject) => {
@@ -164,10 +168,11 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
       async ready() {
         assertOpen()
         const limit = { policy: PROBE, redisKey: redisKey(prefix, PROBE.name, 'ready'), cost: 1 }
-        await withTimeout(run({ kind: 'reset', limits: [limit] }), readyTimeoutMs)
+        await withTimeout(run({ kind: 'reset', limits: [limit] }), readyTimeoutMs, waitsFor)
       },
       partOf: nodeOf ? (request) => nodeOf(slotOfRequest(request)) ?? 'unknown' : () => 'all',
       onReachable: (listener) => onReady?.(listener),
+      waitsFor,
       silentMs: (requests) =>
         Math.max(0, ...requests.map((request) => batcher.silentMs(slotOfRequest(request)))),
     },
@@ -178,10 +183,18 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
 
 const PROBE = fixedWindow({ limit: 1, window: '1s', name: 'tidegate' })
 
-async function withTimeout<T>(answer: Promise<T>, ms: number): Promise<T> {
+async function withTimeout<T>(
+  answer: Promise<T>,
+  ms: number,
+  waitsFor: () => string | undefined,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(storeFailed('timeout', `Redis did not answer within ${ms} ms.`)), ms)
+    timer = setTimeout(() => {
+      const reason = waitsFor()
+      const message = `Redis did not answer within ${ms} ms${reason === undefined ? '' : `: ${reason}`}.`
+      reject(storeFailed('timeout', message))
+    }, ms)
   })
   try {
     return await Promise.race([answer, timeout])

@@ -162,12 +162,13 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         resolve(answer)
       }
 
-      function onFailure(error: unknown): void {
+      function onFailure(error: unknown, isEvidence = true): void {
         if (!end()) return
         if (!isStoreFailure(error) || isFailureOf(error, 'overload')) circuit?.ignored(permit)
         else {
           emit({ type: 'call-failed', isTimeout: isFailureOf(error, 'timeout'), error })
-          circuit?.failed(permit, error, isFailureOf(error, 'unreachable'))
+          if (isEvidence) circuit?.failed(permit, error, isFailureOf(error, 'unreachable'))
+          else circuit?.ignored(permit)
           if (!hasAnswered) setUp(false, error)
         }
         reject(error)
@@ -182,13 +183,16 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
           const lookAgainMs = isSilent ? deadlineMs : deadlineMs - silentMs
           return Math.min(nowMs + lookAgainMs, sentMs + longestWaitMs)
         }
-        onFailure(isSilent ? timeoutAt(nowMs) : QUEUED_TOO_LONG)
+        // One stall of the network makes many calls late. The breaker counts it only if it lasts.
+        const isLasting = traits.silentMs === undefined || silentMs >= 2 * deadlineMs
+        const isEvidence = isLasting || !hasAnswered || breakers.state() !== 'closed'
+        onFailure(isSilent ? timeoutAt(nowMs) : QUEUED_TOO_LONG, isEvidence)
         return undefined
       }
 
       try {
         const answer = send(call)
-        if (isPromise(answer)) answer.then(onAnswer, onFailure)
+        if (isPromise(answer)) answer.then(onAnswer, (error) => onFailure(error))
         else onAnswer(answer)
       } catch (error) {
         onFailure(error)
@@ -199,7 +203,9 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
   function timeoutAt(atMs: number): unknown {
     if (timeout.atMs !== atMs) {
       const afterMs = hasAnswered ? deadlineMs : longestWaitMs
-      timeout = { atMs, error: storeFailed('timeout', `The store did not answer within ${afterMs} ms.`) }
+      const reason = traits.waitsFor?.()
+      const message = `The store did not answer within ${afterMs} ms${reason === undefined ? '' : `: ${reason}`}.`
+      timeout = { atMs, error: storeFailed('timeout', message) }
     }
     return timeout.error
   }

@@ -61,6 +61,8 @@ export interface StoreTraits {
    * request is unchecked and may be of any kind: throw if it is malformed. Default: the store is one part.
    */
   partOf?(request: ResetRequest): string
+  /** What the store waits for while it has no connection, for error messages. Default: unknown. */
+  waitsFor?(): string | undefined
   /** Calls the listener whenever the store becomes reachable again, so that it is tried at once. Default: never. */
   onReachable?(listener: () => void): void
 }
