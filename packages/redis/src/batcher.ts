@@ -148,7 +148,11 @@ export function createBatcher(options: BatcherOptions) {
     return batch.filter((one) => {
       if (isWanted(one)) return true
       if (one.call !== undefined) fail(one, ABANDONED)
-      else fail(one, failureOf(new Error(`nothing was sent for ${maxWaitMs} ms`), connection.lostReason?.()))
+      else {
+        const reason = connection.waitsFor?.() ?? 'no connection'
+        const error = new Error(`nothing was sent for ${maxWaitMs} ms, ${reason}`)
+        fail(one, failureOf(error, connection.lostReason?.()))
+      }
       return false
     })
   }

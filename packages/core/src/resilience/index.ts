@@ -167,7 +167,10 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         if (!isStoreFailure(error) || isFailureOf(error, 'overload')) circuit?.ignored(permit)
         else {
           emit({ type: 'call-failed', isTimeout: isFailureOf(error, 'timeout'), error })
-          if (isEvidence) circuit?.failed(permit, error, isFailureOf(error, 'unreachable'))
+          // After a cold start without an answer, later checks do not wait for as long again.
+          const isDefinite =
+            isFailureOf(error, 'unreachable') || (!hasAnswered && isFailureOf(error, 'timeout'))
+          if (isEvidence) circuit?.failed(permit, error, isDefinite)
           else circuit?.ignored(permit)
           if (!hasAnswered) setUp(false, error)
         }

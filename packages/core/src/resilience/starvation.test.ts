@@ -132,7 +132,20 @@ describe('a store that measures its silence', () => {
     expect(events).toStrictEqual([])
   })
 
-  it.each([DEADLINE_MS, Number.POSITIVE_INFINITY])(
+  it('and is silent for one deadline fails calls, and the breaker stays closed: a stall is not an outage', async () => {
+    const { store, guarded, pass, eventsOf } = guardMeasured(() => 2 * DEADLINE_MS - 0.001)
+    await guarded.check(request)
+    store.state = 'hanging'
+    for (let i = 0; i < 20; i++) {
+      const decision = guarded.check(request)
+      await pass(DEADLINE_MS)
+      expect(await decision).toMatchObject({ allowed: true, degraded: 'open' })
+    }
+    expect(guarded.breakerState).toBe('closed')
+    expect(eventsOf('call-failed')).toHaveLength(20)
+  })
+
+  it.each([2 * DEADLINE_MS, Number.POSITIVE_INFINITY])(
     'and is silent for %d ms fails at the deadline and opens the breaker',
     async (silentMs) => {
       const { store, guarded, pass, eventsOf } = guardMeasured(() => silentMs)
