@@ -33,9 +33,8 @@ const BURSTS = 10
 const BETWEEN_BURSTS_MS = 50
 const [BATCHES, BATCH_SIZE] = [6, 1000]
 const CONNECTIONS = 32
-const REQUESTS = 150
-/** The gateway closes connections with more than 100 unanswered requests. */
-const GATEWAY_REQUESTS = 95
+/** Service and gateway close connections with more than 100 unanswered requests. */
+const REQUESTS = 95
 const [SESSIONS, STREAMS] = [4, 120]
 const POLICIES = 200
 /** Limits that one request of the gateway's route with many policies takes from. */
@@ -298,8 +297,8 @@ function batchesOf(entry: () => BatchEntry): BatchEntry[][] {
   return Array.from({ length: BATCHES }, () => Array.from({ length: BATCH_SIZE }, entry))
 }
 
-function pipelinesOf(check: () => FloodCheck, requests = REQUESTS): FloodCheck[][] {
-  return Array.from({ length: CONNECTIONS }, () => Array.from({ length: requests }, check))
+function pipelinesOf(check: () => FloodCheck): FloodCheck[][] {
+  return Array.from({ length: CONNECTIONS }, () => Array.from({ length: REQUESTS }, check))
 }
 
 function checkOf({ policy, key }: BatchEntry): FloodCheck {
@@ -316,7 +315,7 @@ function sendPipelinedTo(
   user: (target: Target) => string,
   cost = 1,
 ): Promise<void> {
-  const lists = pipelinesOf(() => gatewayCheckOf(path, user(target), cost), GATEWAY_REQUESTS)
+  const lists = pipelinesOf(() => gatewayCheckOf(path, user(target), cost))
   return sendPipelined(target.service.gatewayUrl!, lists, target.tally)
 }
 
