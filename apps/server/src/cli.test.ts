@@ -143,7 +143,11 @@ describe('tidegate', () => {
     ['a token with a line in it', ['check', 'a', '--token', 'hunter2\n'], 'without spaces'],
     ['no file', ['validate'], "missing required argument 'file'"],
     ['a port that is none', ['start', '--port', '99999'], '--port: must be a whole number from 0 to 65,535'],
-    ['a store that is none', ['start', '--store', 'redi://x'], '--store: "redi://x" is not a valid Redis address'],
+    [
+      'a store that is none',
+      ['start', '--store', 'redi://x'],
+      '--store: "redi://x" is not a valid Redis address',
+    ],
     ['workers in memory', ['start', '--workers', '2'], 'needs a store that they share'],
   ])('%s is wrong usage: exit code 2, and what to do', async (_title, args, says) => {
     const { code, out, err } = await tidegate(args)

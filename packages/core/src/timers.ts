@@ -1,21 +1,21 @@
-/** How long has passed, and what runs later: the platform's, or a test's own. */
+/** A monotonic clock and timers: the platform's, or those of a test. */
 export interface Timers {
   /** Milliseconds of a clock that never steps back. */
   now(): number
-  /** Runs once, after so many milliseconds. The answer is for `cancel`. */
+  /** Runs once after `ms` milliseconds. Returns a handle for `cancel`. */
   after(ms: number, run: () => void): unknown
   cancel(timer: unknown): void
-  /** Runs once the event loop has read what has arrived by now. */
+  /** Runs once the event loop has read everything that has arrived by now. */
   afterReading(run: () => void): void
 }
 
-/** Looked up at each call, so that a test runner's fake timers are used where they are on. */
+/** Globals are looked up at each call, so that fake timers of a test runner take effect. */
 export const platformTimers: Timers = {
   now: () => (platform.performance === undefined ? Date.now() : platform.performance.now()),
   after: (ms, run) => platform.setTimeout(run, ms),
   cancel: (timer) => platform.clearTimeout(timer),
   afterReading: (run) => {
-    // Node reads sockets between its timers and its immediates; elsewhere the next task has to do.
+    // Node reads sockets between its timers and its immediates; elsewhere the next task is close enough.
     if (platform.setImmediate === undefined) platform.setTimeout(run, 0)
     else platform.setImmediate(run)
   },

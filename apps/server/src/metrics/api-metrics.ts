@@ -76,7 +76,8 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     },
     setConnections(counts) {
       // A second server on one service, as tests have it, is not counted.
-      if (registry.getSingleMetric('api_connections') === undefined) exposeConnections(registry, 'api', counts)
+      if (registry.getSingleMetric('api_connections') === undefined)
+        exposeConnections(registry, 'api', counts)
     },
   }
 }

@@ -8,7 +8,7 @@ export interface Circuit {
   succeeded(permit: Permit): void
   /** With `isDefinite`, one failure is enough to open. */
   failed(permit: Permit, error: unknown, isDefinite?: boolean): void
-  /** The outcome is no evidence about the store. */
+  /** The outcome says nothing about the store's health. */
   ignored(permit: Permit): void
 }
 

@@ -180,7 +180,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       /** The store has `deadlineMs` from the moment the call is on the wire; before that, the queue is ours. */
       function onDue(nowMs: number): number | undefined {
         const waitedMs = nowMs - sentMs
-        const silentMs = traits.silentMs?.(requests) ?? waitedMs
+        const silentMs = silentMsOf(requests) ?? waitedMs
         const isSilent = silentMs >= deadlineMs
         if (waitedMs < longestWaitMs && !(isSilent && hasAnswered)) {
           const lookAgainMs = isSilent ? deadlineMs : deadlineMs - silentMs
@@ -201,6 +201,15 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         onFailure(error)
       }
     })
+  }
+
+  /** Undefined if the store does not measure it, or rejects the requests as malformed. */
+  function silentMsOf(requests: readonly ResetRequest[]): number | undefined {
+    try {
+      return traits.silentMs?.(requests)
+    } catch {
+      return undefined
+    }
   }
 
   function timeoutAt(atMs: number): unknown {

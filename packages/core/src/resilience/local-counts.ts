@@ -5,7 +5,7 @@ import type { Limit } from '../store/requests.js'
 import type { RefundRequest, ResetRequest, TakeRequest } from '../store/store.js'
 import { shareOf } from './share.js'
 
-/** Counts in this process what cannot be counted in the store, against this process's share of each limit. */
+/** Counts requests in this process, against its share of each limit, while the store cannot count them. */
 export interface LocalCounts {
   check(request: TakeRequest): Decision
   peek(request: TakeRequest): Decision
@@ -21,20 +21,20 @@ export interface LocalCountsOptions {
   clock: Clock
   /** Milliseconds of a clock that never steps back. */
   now: () => number
-  /** How long to wait before the store may be asked again. */
+  /** How long until the store is tried again. */
   waitMs: () => number
 }
 
 /**
- * Each outage begins with empty counts, and none are carried over to the store. An outage that follows another
- * within 10 s is the same one: a store that comes and goes would else give everybody a new share each time.
+ * Counts start empty with each outage and are not carried over to the store. An outage within 10 s of another continues
+ * with its counts: a store that comes and goes must not give every client a new share each time.
  */
 export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): LocalCounts {
   let counts: MemoryStore | undefined
   let sinceMs = 0
   let upSinceMs: number | undefined
 
-  /** Lets go of the counts of an outage that is over for good. */
+  /** Drops the counts of an outage that is over. */
   function forgetOld(): void {
     if (upSinceMs === undefined || now() - upSinceMs < SAME_OUTAGE_MS) return
     counts = undefined
@@ -85,7 +85,7 @@ export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): L
 
     refund(request) {
       forgetOld()
-      // Nothing of what was counted before is here to be given back.
+      // Units of earlier outages are no longer counted here.
       if (counts === undefined || request.timeMs < sinceMs) return 0
       return counts.refund({ ...request, policy: shareOf(request.policy) })
     },

@@ -2,8 +2,8 @@ import { definePolicy, type Policy } from '../policy.js'
 import { nearestFittingRate, type Rate } from '../units/rate.js'
 
 /**
- * What one process may let through of a limit that `instances` processes share: limit and rate, divided by
- * them. The limit is rounded down, but never to nothing.
+ * The share of one process in a limit that `instances` processes share: limit and rate divided by their number. The
+ * limit is rounded down, but is at least 1.
  */
 export function shareOf(policy: Policy): Policy {
   if (policy.instances === 1) return policy
@@ -29,9 +29,9 @@ function divided(policy: Policy): Policy {
 
 function dividedRate(n: number, d: number, instances: number, capacity: number): Rate {
   const perSecond = (n / d / instances) * 1_000_000
-  // Above one a microsecond, a whole number per second is near enough, and a fraction could be too long to
-  // write. What fills the bucket in one microsecond is as fast as can be.
+  // Above one per microsecond, a whole number per second is close enough, and a fraction could be too long to write. A
+  // rate that fills the bucket in one microsecond is the fastest that makes a difference.
   if (perSecond >= 1_000_000) return Math.floor(Math.min(perSecond, capacity * 1_000_000))
-  // Exact, unless so many instances make the numbers too large, or the rate slower than one a year.
+  // Exact, unless the number of instances makes the fraction too large or the rate slower than one per year.
   return nearestFittingRate(capacity, { n: BigInt(n), d: BigInt(d) * BigInt(instances) })
 }

@@ -4,7 +4,7 @@ import { assertKey } from '../key.js'
 import { assertPolicy, type Policy, sameNumbers } from '../policy.js'
 import type { RefundRequest, TakeRequest, WholeTakeResult } from './store.js'
 
-/** Refuses a cost that can never be right under this policy. */
+/** Throws if the cost is invalid under this policy. */
 export function assertCost(policy: Policy, cost: unknown): asserts cost is number {
   if (typeof cost !== 'number' || !Number.isInteger(cost) || cost < 1) {
     throw new TidegateError('COST_INVALID', `The cost must be a whole number from 1 up, got ${show(cost)}.`, {
@@ -14,13 +14,13 @@ export function assertCost(policy: Policy, cost: unknown): asserts cost is numbe
   if (cost > policy.limit) {
     throw new TidegateError(
       'COST_ABOVE_LIMIT',
-      `A cost of ${cost} can never be allowed by "${policy.name}", whose limit is ${policy.limit}. Ask for less, or raise the limit.`,
+      `A cost of ${cost} can never be allowed by "${policy.name}", whose limit is ${policy.limit}. Use a lower cost, or raise the limit.`,
       { field: 'cost' },
     )
   }
 }
 
-/** Refuses a refund that can never be right. How much of it is given is the algorithm's to say. */
+/** Throws if the refund is invalid. The algorithm decides how much of it is given. */
 export function assertRefund({ policy, key, timeMs, cost }: RefundRequest): void {
   assertPolicy(policy)
   assertKey(key)
@@ -35,19 +35,19 @@ export function assertRefund({ policy, key, timeMs, cost }: RefundRequest): void
   }
 }
 
-/** One limit of a take: a policy and a key, with the costs of all requests that name them added up. */
+/** One limit of a take: a policy and a key, with the sum of the costs of all its requests. */
 export interface Limit {
   policy: Policy
   key: string
   cost: number
 }
 
-/** What the requests of a take come to. Whoever made the list may change it while the take is on its way. */
+/** The limits of a take. It is a copy: the caller may change the list while the take is pending. */
 export interface Limits {
   readonly limits: Limit[]
-  /** Of each request which limit is its own. */
+  /** For each request, the index of its limit. */
   readonly limitOfRequest: number[]
-  /** Of each request its own cost. */
+  /** For each request, its own cost. */
   readonly costs: number[]
 }
 
@@ -56,7 +56,7 @@ export function limitsOf(requests: readonly TakeRequest[]): Limits {
     throw new TidegateError('TAKE_INVALID', 'A take needs at least one request: [{ policy, key, cost }].')
   }
   if (requests.length > MAX_REQUESTS) {
-    const message = `A take has at most ${MAX_REQUESTS} requests, got ${requests.length}: all of them are decided at once, and everybody else waits.`
+    const message = `A take has at most ${MAX_REQUESTS} requests, got ${requests.length}: all of them are decided in one step, and other callers wait.`
     throw new TidegateError('TAKE_INVALID', message)
   }
   const limits: Limit[] = []
@@ -98,7 +98,7 @@ export function limitsOf(requests: readonly TakeRequest[]): Limits {
 
 const MAX_REQUESTS = 1000
 
-/** What a take comes to, from the decision of each of its limits. */
+/** The result of a take, from the decisions of its limits. */
 export function takeResult(
   { limitOfRequest, costs }: Limits,
   decisions: readonly Decision[],
