@@ -4,7 +4,8 @@ import { show } from '@tidegate/core'
  * Options of express-rate-limit and @fastify/rate-limit with their counterparts here, for error messages.
  */
 
-type Counterpart = string | ((value: unknown) => string)
+/** Undefined where the value means the default here. */
+type Counterpart = string | ((value: unknown) => string | undefined)
 
 const POLICY_PER_REQUEST = 'policy: (request) => fixedWindow(…)'
 
@@ -22,8 +23,8 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
     value === false ? "standards: ['draft-10']" : "standards: ['legacy', 'draft-10']",
   identifier: "name: 'api'",
   requestPropertyName: 'onDecision: ({ request, decision }) => …',
-  skipFailedRequests: 'refundWhen: (status) => status >= 400',
-  skipSuccessfulRequests: 'refundWhen: (status) => status < 400',
+  skipFailedRequests: unlessFalse('refundWhen: (status) => status >= 400'),
+  skipSuccessfulRequests: unlessFalse('refundWhen: (status) => status < 400'),
   requestWasSuccessful: 'refundWhen: (status) => …',
   passOnStoreError: (value) => `onStoreFailure: ${value === false ? "'closed'" : "'open'"}`,
   validate: (value) => (value === false ? 'warnings: false' : 'warnings: true'),
@@ -40,13 +41,13 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
   errorResponseBuilder: 'body: ({ decision }) => …',
   addHeaders: "standards: ['legacy', 'draft-10']",
   addHeadersOnExceeding: "standards: ['legacy', 'draft-10']",
-  enableDraftSpec: "standards: ['draft-10']",
+  enableDraftSpec: unlessFalse("standards: ['draft-10']"),
   onExceeded: 'onDenied: (event) => …',
   onExceeding: 'onDecision: (event) => …',
   onBanReach: 'onDenied: (event) => …',
   groupId: "policies with one name: name: 'group'",
-  continueExceeding: "algorithm: 'sliding-window-log'",
-  exponentialBackoff: "algorithm: 'token-bucket'",
+  continueExceeding: unlessFalse("algorithm: 'sliding-window-log'"),
+  exponentialBackoff: unlessFalse("algorithm: 'token-bucket'"),
   ban: 'a longer window: a denied request is not counted here, so there is no ban',
 }
 
@@ -56,8 +57,16 @@ export function foreignOptions(options: object, known: readonly string[]): strin
     if (known.includes(field) || !Object.hasOwn(COUNTERPARTS, field)) return []
     const counterpart = COUNTERPARTS[field]!
     const text = typeof counterpart === 'string' ? counterpart : counterpart(value)
-    return `${field}: ${typeof value === 'function' ? '…' : show(value)} is written ${text}.`
+    const option = `${field}: ${typeof value === 'function' ? '…' : show(value)}`
+    return text === undefined
+      ? `Remove ${option}: that is the default here.`
+      : `${option} is written ${text}.`
   })
+}
+
+/** The counterpart of an option that is off by default: `false` must not be answered with how to turn it on. */
+function unlessFalse(text: string): Counterpart {
+  return (value) => (value === false ? undefined : text)
 }
 
 /** `60000` and `'1 minute'` as they are written here. */

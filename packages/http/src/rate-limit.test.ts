@@ -380,6 +380,11 @@ describe('options of other packages are answered with their counterparts', () =>
     ],
     ['keys', { keyGenerator: () => 'a' }, /keyGenerator: … is written key: \(request\) => …/],
     [
+      'a default',
+      { skipSuccessfulRequests: false },
+      /Remove skipSuccessfulRequests: false: that is the default/,
+    ],
+    [
       'a message',
       { message: 'Calm down', statusCode: 420 },
       /body: "Calm down"\. statusCode: 420 is written status: 420/,

@@ -93,7 +93,7 @@ export function createBatcher(options: BatcherOptions) {
     return lane
   }
 
-  /** A call that is not full waits for more entries while others are on the wire; the farther the server, the less. */
+  /** A call that is not full waits while others are on the wire. The longer the round trip, the more may be there. */
   function mayLeave({ limits, onWire, roundTrip }: Lane): boolean {
     if (limits === 0) return false
     const more = Math.min(Math.floor(roundTrip.ms()), MAX_CALLS_FOR_DISTANCE)
@@ -133,7 +133,7 @@ export function createBatcher(options: BatcherOptions) {
       for (const call of lane.onWire) if (++call.sweeps === SWEEPS + 1) connection.leave?.(lane.slot)
       if (lane.waiting.length === 0) continue
       const kept = stillWanted(takeFirst(lane, lane.waiting.length))
-      lane.waiting.push(...kept)
+      lane.waiting = [...kept]
       for (const { entry } of kept) lane.limits += entry.limits.length
       schedule(lane)
     }
@@ -157,7 +157,7 @@ export function createBatcher(options: BatcherOptions) {
     })
   }
 
-  /** Without a connection, and with a known reason for that, waiting helps no one. */
+  /** Fails waiting entries at once if there is no connection and the reason is known. */
   function failIfUnreachable(lane: Lane): void {
     if (lane.waiting.length === 0 || canSend(lane)) return
     const reason = connection.lostReason?.()
@@ -294,21 +294,21 @@ export function createBatcher(options: BatcherOptions) {
 }
 
 const RESOLVED = Promise.resolve()
-const ABANDONED = storeFailed('overload', 'The caller has stopped waiting.')
+export const ABANDONED = storeFailed('overload', 'The caller has stopped waiting.')
 /** How often within `maxWaitMs` waiting entries are looked at. */
 const SWEEPS = 4
-/** After an answer to several checks, several are expected to arrive together for so long. */
+/** After a batch of several checks, more are expected to arrive together for this long. */
 const BUSY_MS = 10
-/** One more call per millisecond of distance, so that a check seldom waits for an earlier one to return. */
+/** One more call per millisecond of round trip, so that a check rarely waits for an earlier reply. */
 const MAX_CALLS_FOR_DISTANCE = 32
 /**
  * Full calls to a server nearby: as many as have this many limits. Calls that were sent together are answered
  * together; with only two of them, this process and the server would take turns, each waiting for the other.
  */
 const MAX_LIMITS_ON_WIRE = 256
-/** After a slot was found to be moving, its keys are sent one by one for so long. */
+/** After a slot was found to be moving, its keys are sent one per call for this long. */
 const APART_MS = 1000
-/** After so many attempts without the script a call carries it: something keeps flushing scripts. */
+/** After this many attempts the call carries the script itself: something keeps flushing scripts. */
 const MAX_ATTEMPTS = 3
 
 /** How many of the first entries fit into a call of at most `maxBatch` limits; a larger entry gets its own call. */

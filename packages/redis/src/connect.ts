@@ -12,7 +12,10 @@ export interface ConnectOptions {
   password?: string
   /** TLS options for `rediss://`; with them, Sentinel and Cluster use TLS too. Default: none. */
   tls?: ConnectionOptions
-  /** How long to wait for a connection, and for any reply on it, in milliseconds; at most 60,000. Default: 1000. */
+  /**
+   * How long a call waits for a connection, and for a reply before the connection is replaced, in milliseconds; at most
+   * 60,000. Default: 1000.
+   */
   connectTimeoutMs?: number
 }
 
@@ -89,12 +92,14 @@ function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady'
     if (error.command?.name === 'select') isUnfit = true
   })
   const isReady = () => client.status === 'ready' && !isUnfit
+  // A list of our own: Node warns of more than ten listeners on one emitter.
+  const listeners: (() => void)[] = []
+  client.on('ready', () => {
+    if (isReady()) for (const listener of listeners) listener()
+  })
   return {
     isReady,
-    onReady: (listener) =>
-      client.on('ready', () => {
-        if (isReady()) listener()
-      }),
+    onReady: (listener) => listeners.push(listener),
     leave() {
       if (!isReady()) return
       isUnfit = true

@@ -20,7 +20,7 @@ import {
   takeResult,
   type WholeTakeResult,
 } from '@tidegate/core'
-import type { createBatcher } from './batcher.js'
+import { ABANDONED, type createBatcher } from './batcher.js'
 import type { Decided, Entry, RedisLimit } from './call.js'
 import type { RedisConnection } from './connection.js'
 import { redisKey } from './keys.js'
@@ -129,8 +129,8 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
       }
       const looks = await Promise.all(limits.map((limit) => decide('look', limit, call)))
       if (!looks.every(({ allowed }) => allowed)) return resultOf(looks)
-      if (call?.abandoned) throw new TidegateError('STORE_FAILED', 'The caller has stopped waiting.')
-      // It was made before the close, and fails as everything else that was pending.
+      if (call?.abandoned) throw ABANDONED
+      // The take was made before `close`, so it fails like every other pending call.
       if (isClosed)
         throw new TidegateError('STORE_FAILED', 'The store was closed before the limits were charged.')
       const result = resultOf(await takeAcrossSlots(limits, looks, call))

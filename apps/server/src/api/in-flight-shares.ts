@@ -56,5 +56,6 @@ export function overloaded({ take: { policy, cost } }: Asked): Decision {
     timeMs: Date.now(),
     policy: policy.name,
     degraded: 'local',
+    reason: 'overload',
   }
 }

@@ -36,7 +36,7 @@ export interface DenialsOptions {
 /** The denials of a store by policy name and key, in bounded memory. */
 export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
   const denials = new Map<string, Denial>()
-  /** Iterates in order of insertion, and the entry it has come to. */
+  /** An iterator in insertion order, and its current entry. */
   let order = denials.entries()
   let oldest: [name: string, denial: Denial] | undefined
 

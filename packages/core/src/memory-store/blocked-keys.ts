@@ -5,9 +5,9 @@ import { KeyHash } from './key-hash.js'
  * Remembers which evicted keys are blocked, and until when, in a fixed amount of memory.
  *
  * It is a Bloom filter whose cells hold times. Each key has four cells, and is blocked until the earliest time in them.
- * Adding a key only ever raises times, so no number of other keys can release a blocked key early. The price is that a
- * key whose four cells were all raised by other keys counts as blocked too: rare up to as many evicted blocked keys as
- * the store has room for, and more likely with more of them.
+ * Adding a key only raises times, so keys of policies with the same or a shorter window cannot release a blocked key
+ * early. A key whose four cells were all raised by other keys counts as blocked too, or, if those keys have a longer
+ * window, is released: rare up to as many evicted blocked keys as the store has room for, and more likely beyond.
  */
 export class BlockedKeys {
   /** Microseconds, by cell. Allocated when the first key is added. */

@@ -6,10 +6,19 @@ export interface Circuit {
   /** A permit for one call, or `NO_PERMIT` if the call must not be made. */
   acquire(): Permit
   succeeded(permit: Permit): void
-  /** With `isDefinite`, one failure is enough to open. */
-  failed(permit: Permit, error: unknown, isDefinite?: boolean): void
+  failed(permit: Permit, error: unknown, how?: FailureDetails): void
   /** The outcome says nothing about the store's health. */
   ignored(permit: Permit): void
+}
+
+export interface FailureDetails {
+  /** One such failure is enough to open. Default: false. */
+  readonly isDefinite?: boolean
+  /**
+   * For timeouts: one stall makes many calls late, and it is not an outage if a call succeeds within so many milliseconds
+   * of the first timeout. Default: 0.
+   */
+  readonly stallMs?: number
 }
 
 export interface Breaker extends Circuit {
@@ -48,6 +57,8 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
   let state: BreakerState = 'closed'
   let answers = 0
   let failuresInARow = 0
+  /** When the first failure since the last success was. */
+  let failingSinceMs: number | undefined
   let probeWaitMs = FIRST_PROBE_MS
   let probeAtMs = 0
   let openedAtMs = 0
@@ -79,6 +90,7 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
     isProbing = false
     probeWaitMs = FIRST_PROBE_MS
     failuresInARow = 0
+    failingSinceMs = undefined
     lastSecond = createLastSecond()
     change('closed')
   }
@@ -107,19 +119,22 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
       if (state !== 'closed') close()
       answers++
       failuresInARow = 0
+      failingSinceMs = undefined
       lastSecond.count(now(), 0, 0)
     },
 
-    failed(permit, error, isDefinite = false) {
+    failed(permit, error, { isDefinite = false, stallMs = 0 } = {}) {
       if (permit < latestChange) return
       if (state !== 'closed') return open(error)
+      const atMs = now()
+      failingSinceMs ??= atMs
+      const isStall = atMs - failingSinceMs < stallMs
       const isTogether = error === latestError && permit < latestFailure
       if (!isTogether) {
         latestFailure = ++latest
         latestError = error
-        failuresInARow++
+        if (!isStall) failuresInARow++
       }
-      const atMs = now()
       lastSecond.count(atMs, 1, isTogether ? 0 : 1)
       if (isDefinite || failuresInARow >= FAILURES_IN_A_ROW || lastSecond.isBad(atMs)) open(error)
     },

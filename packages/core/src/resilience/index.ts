@@ -26,7 +26,7 @@ import type { FailureEvent } from './events.js'
 import { createFallback, type DegradedReason } from './fallback.js'
 import { createLocalCounts } from './local-counts.js'
 import { createBreakers } from './part-breakers.js'
-import { warnOnChange } from './warnings.js'
+import { warnOfListener, warnOnChange } from './warnings.js'
 
 export interface FailureOptions {
   /** How long the store may take to answer, in milliseconds. Set it above the p99.9 of your network. Default: 50. */
@@ -51,7 +51,7 @@ export interface ResilientStore extends AsyncStore {
 
 /**
  * Puts a deadline, a circuit breaker, a bound on calls in flight and each policy's `onStoreFailure` around a store.
- * Wrap a store once and share the result: each wrapping finds out on its own that the store is down.
+ * Wrap a store once and share the result: each wrapper has its own circuit breaker.
  *
  * Only a call that was sent and failed, or a missing connection, is evidence against the store. A queue in this
  * process, a blocked event loop and a CPU quota are not: such calls wait longer, up to `connectTimeoutMs`, and are
@@ -101,10 +101,12 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
   let timeout = { atMs: -1, error: undefined as unknown }
 
   function emit(event: FailureEvent): void {
+    // An error in the listener must not fail a request, and must not go unnoticed.
     try {
-      onEvent(event)
-    } catch {
-      // A mistake in the listener must not fail a request.
+      const result: unknown = onEvent(event)
+      if (isPromise(result)) result.then(undefined, warnOfListener)
+    } catch (error) {
+      warnOfListener(error)
     }
   }
 
@@ -162,7 +164,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         resolve(answer)
       }
 
-      function onFailure(error: unknown, isEvidence = true): void {
+      function onFailure(error: unknown, stallMs = 0): void {
         if (!end()) return
         if (!isStoreFailure(error) || isFailureOf(error, 'overload')) circuit?.ignored(permit)
         else {
@@ -170,8 +172,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
           // After a cold start without an answer, later checks do not wait for as long again.
           const isDefinite =
             isFailureOf(error, 'unreachable') || (!hasAnswered && isFailureOf(error, 'timeout'))
-          if (isEvidence) circuit?.failed(permit, error, isDefinite)
-          else circuit?.ignored(permit)
+          circuit?.failed(permit, error, { isDefinite, stallMs })
           if (!hasAnswered) setUp(false, error)
         }
         reject(error)
@@ -186,10 +187,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
           const lookAgainMs = isSilent ? deadlineMs : deadlineMs - silentMs
           return Math.min(nowMs + lookAgainMs, sentMs + longestWaitMs)
         }
-        // One stall of the network makes many calls late. The breaker counts it only if it lasts.
-        const isLasting = traits.silentMs === undefined || silentMs >= 2 * deadlineMs
-        const isEvidence = isLasting || !hasAnswered || breakers.state() !== 'closed'
-        onFailure(isSilent ? timeoutAt(nowMs) : QUEUED_TOO_LONG, isEvidence)
+        onFailure(isSilent ? timeoutAt(nowMs) : QUEUED_TOO_LONG, deadlineMs)
         return undefined
       }
 
@@ -206,7 +204,8 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
   /** Undefined if the store does not measure it, or rejects the requests as malformed. */
   function silentMsOf(requests: readonly ResetRequest[]): number | undefined {
     try {
-      return traits.silentMs?.(requests)
+      const silentMs = traits.silentMs?.(requests)
+      return Number.isNaN(silentMs) ? undefined : silentMs
     } catch {
       return undefined
     }

@@ -119,11 +119,11 @@ function inSeries(breakers: readonly Breaker[]): Circuit {
       for (const [i, breaker] of breakers.entries()) breaker.succeeded(permits[i]!)
     },
     /** The failing part is unknown: parts that have answered other calls meanwhile are not blamed. */
-    failed(_permit, error, isDefinite) {
+    failed(_permit, error, how) {
       const suspects = breakers.filter((breaker, i) => breaker.answers === answersBefore[i])
       const blamed = suspects.length > 0 ? suspects : breakers
       for (const [i, breaker] of breakers.entries()) {
-        if (blamed.includes(breaker)) breaker.failed(permits[i]!, error, isDefinite)
+        if (blamed.includes(breaker)) breaker.failed(permits[i]!, error, how)
         else breaker.ignored(permits[i]!)
       }
     },

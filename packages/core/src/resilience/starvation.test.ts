@@ -132,26 +132,32 @@ describe('a store that measures its silence', () => {
     expect(events).toStrictEqual([])
   })
 
-  it('and is silent for one deadline fails calls, and the breaker stays closed: a stall is not an outage', async () => {
-    const { store, guarded, pass, eventsOf } = guardMeasured(() => 2 * DEADLINE_MS - 0.001)
-    await guarded.check(request)
-    store.state = 'hanging'
-    for (let i = 0; i < 20; i++) {
-      const decision = guarded.check(request)
+  it('and stalls once makes many calls late, and the breaker stays closed: a stall is not an outage', async () => {
+    const { store, guarded, pass, eventsOf } = guardMeasured(() => DEADLINE_MS)
+    for (let stall = 0; stall < 5; stall++) {
+      store.state = 'up'
+      for (let i = 0; i < 40; i++) await guarded.check(request)
+      store.state = 'hanging'
+      const decisions = []
+      for (let i = 0; i < 20; i++) {
+        decisions.push(guarded.check(request))
+        await pass(2)
+      }
       await pass(DEADLINE_MS)
-      expect(await decision).toMatchObject({ allowed: true, degraded: 'open' })
+      expect(await Promise.all(decisions)).toMatchObject(Array(20).fill({ degraded: 'open' }))
+      await pass(1000)
     }
     expect(guarded.breakerState).toBe('closed')
-    expect(eventsOf('call-failed')).toHaveLength(20)
+    expect(eventsOf('call-failed')).toHaveLength(100)
   })
 
-  it.each([2 * DEADLINE_MS, Number.POSITIVE_INFINITY])(
-    'and is silent for %d ms fails at the deadline and opens the breaker',
+  it.each([DEADLINE_MS, Number.POSITIVE_INFINITY])(
+    'and never answers in time, silent for %d ms, fails at the deadline and opens the breaker',
     async (silentMs) => {
       const { store, guarded, pass, eventsOf } = guardMeasured(() => silentMs)
       await guarded.check(request)
       store.state = 'hanging'
-      for (let i = 0; i < 5; i++) {
+      for (let i = 0; i < 6; i++) {
         expect(guarded.breakerState).toBe('closed')
         const decision = guarded.check(request)
         await pass(DEADLINE_MS)
@@ -159,7 +165,7 @@ describe('a store that measures its silence', () => {
         expect(await decision).not.toHaveProperty('reason')
       }
       expect(guarded.breakerState).toBe('open')
-      expect(eventsOf('call-failed')).toMatchObject(Array(5).fill({ isTimeout: true }))
+      expect(eventsOf('call-failed')).toMatchObject(Array(6).fill({ isTimeout: true }))
       expect(eventsOf('store')).toMatchObject([{ isUp: false, error: { cause: 'timeout' } }])
     },
   )

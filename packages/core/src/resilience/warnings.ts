@@ -30,6 +30,15 @@ export function warnOnChange(): (event: FailureEvent) => void {
   }
 }
 
+let hasWarnedOfListener = false
+
+/** Once per process: a listener that fails usually fails for every event. */
+export function warnOfListener(error: unknown): void {
+  if (hasWarnedOfListener) return
+  hasWarnedOfListener = true
+  warn('LISTENER_FAILED', `onEvent threw an error, which does not change the decision: ${messageOf(error)}`)
+}
+
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.endsWith('.') ? message : `${message}.`

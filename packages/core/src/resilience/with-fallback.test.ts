@@ -67,7 +67,8 @@ describe('an outage under load', () => {
 
   it.each([
     ['failing', 0, 5 + 5],
-    ['hanging', 50, 2 * 54 + 5],
+    // Two calls a millisecond until one deadline after the first timeout: a stall would be over by then.
+    ['hanging', 50, 2 * (50 + 54) + 5],
   ] as const)(
     'of a %s store delays no decision beyond the deadline, and calls the store only to probe it',
     async (state, waitMs, maxCalls) => {
@@ -355,6 +356,26 @@ describe('events', () => {
     await pass(200)
     await check()
     expect(eventsOf('store').slice(1)).toStrictEqual([{ type: 'store', isUp: true }])
+  })
+
+  it('an async listener that rejects becomes a warning, not an unhandled rejection', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error) => warnings.push(warning)
+    process.on('warning', onWarning)
+    try {
+      const { check, openBreaker } = setUp({
+        async onEvent() {
+          throw new Error('error in the listener')
+        },
+      })
+      await openBreaker()
+      expect(await check()).toMatchObject({ allowed: true, degraded: 'open' })
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(warnings).toMatchObject([{ code: 'TIDEGATE_LISTENER_FAILED' }])
+      expect(warnings[0]?.message).toContain('error in the listener')
+    } finally {
+      process.off('warning', onWarning)
+    }
   })
 
   it('a listener that throws does not fail a request', async () => {
