@@ -18,14 +18,17 @@ it('a store that is closed is a STORE_FAILED for its limiters, which let nobody 
   }
 })
 
-it('a program that is done ends when it has closed its store', async () => {
+it.each([
+  ['closed', 'await store.close()'],
+  ['not closed', ''],
+])('a program whose store is %s ends once nothing is pending', async (key, close) => {
   const program = `
     import { createLimiter, fixedWindow } from '@tidegate/core'
     import { RedisStore } from '@tidegate/redis'
     const store = new RedisStore('${on.server.url}', { connectTimeoutMs: 60_000 })
     const limiter = createLimiter({ store, policy: fixedWindow({ limit: 5, window: '1h', name: 'done' }) })
-    console.log((await limiter.check('k')).remaining)
-    await store.close()`
+    console.log((await limiter.check('${key}')).remaining)
+    ${close}`
   const args = ['--input-type=module', '--eval', program]
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
   expect(stdout).toBe('4\n')
