@@ -36,6 +36,7 @@ const ERROR_MARK = Symbol.for('@tidegate/core: TidegateError')
 export class TidegateError extends Error {
   /** Makes `instanceof` true for errors of another copy of this package too, such as its CommonJS build. */
   static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: subclasses inherit this method.
     if (this !== TidegateError) return Function.prototype[Symbol.hasInstance].call(this, value)
     return typeof value === 'object' && value !== null && ERROR_MARK in value
   }

@@ -10,6 +10,7 @@ const ERROR_MARK = Symbol.for('@tidegate/http: RateLimitExceededError')
 export class RateLimitExceededError extends Error {
   /** Makes `instanceof` true for errors of another copy of this package too, such as its CommonJS build. */
   static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: subclasses inherit this method.
     if (this !== RateLimitExceededError) return Function.prototype[Symbol.hasInstance].call(this, value)
     return typeof value === 'object' && value !== null && ERROR_MARK in value
   }

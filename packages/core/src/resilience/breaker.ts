@@ -11,7 +11,7 @@ export interface Circuit {
   ignored(permit: Permit): void
 }
 
-export interface FailureDetails {
+interface FailureDetails {
   /** One such failure is enough to open. Default: false. */
   readonly isDefinite?: boolean
   /**
