@@ -1,5 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { RedisConnection } from './connection.js'
+import { watchHandshake } from './handshake.js'
 
 /**
  * Tracks the node of each slot, and whether it can be written to. On its own ioredis connects to a node with the first
@@ -8,6 +9,7 @@ import type { RedisConnection } from './connection.js'
  */
 export function watchNodes(
   cluster: Cluster,
+  timeoutMs: number,
 ): Pick<RedisConnection, 'isReady' | 'onReady' | 'nodeOf' | 'leave'> {
   const nodes = new Map<string, Redis>()
   const listeners: (() => void)[] = []
@@ -19,6 +21,7 @@ export function watchNodes(
     nodes.set(keyOf(node), node)
     node.on('ready', notify)
     node.on('connect', () => unref(node))
+    watchHandshake(node, timeoutMs, () => node.disconnect())
     // Later, because a redirected command may be about to connect the node.
     setImmediate(() => {
       // Failures are reported by the node's error event.

@@ -3,6 +3,7 @@ import { show, TidegateError } from '@tidegate/core'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { unref, watchNodes } from './cluster-nodes.js'
 import { ofIoredis, type RedisConnection } from './connection.js'
+import { watchHandshake } from './handshake.js'
 import { tlsConnector } from './tls-connector.js'
 
 export interface ConnectOptions {
@@ -27,12 +28,13 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
   const tls = scheme === 'rediss' ? { tls: options.tls ?? {} } : options.tls ? { tls: options.tls } : {}
   const user = options.username ?? username
   const secret = options.password ?? password
+  const timeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS
   const common: RedisOptions = {
     ...(user === undefined ? {} : { username: user }),
     ...(secret === undefined ? {} : { password: secret }),
     ...tls,
     // Far longer than checks wait for a connection: a starved process must not take its own delay for a lost server.
-    connectTimeout: Math.max(5000, options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS),
+    connectTimeout: Math.max(5000, timeoutMs),
     // A call whose connection was lost may have been executed: it is never sent twice. Calls that wait for a
     // connection wait in our own queue, which drops those that are too old.
     enableOfflineQueue: false,
@@ -42,7 +44,9 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   }
   const addresses = hosts.map(({ host, port }) => `${host}:${port}`).join(', ')
+  /** Why the last attempt to connect failed. The end of a connection that worked is not such a reason. */
   let lost: Error | undefined
+  let wasReady = false
   const lostListeners: (() => void)[] = []
   function lose(error: Error): void {
     lost = error
@@ -52,8 +56,15 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     // A cluster that is reachable is not lost when one of its nodes is.
     if (client.status !== 'ready') lose(error)
   })
+  client.on('ready', () => {
+    wasReady = true
+  })
+  client.on('close', () => {
+    wasReady = false
+  })
   // Every failed call rejects; without a listener ioredis would also print the error.
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
+    if (wasReady) return
     const reported = error.lastNodeError ?? error
     // A cluster reports a rejected certificate only with this message, after the real reason.
     if (lost === undefined || reported.message !== 'Connection is closed.') lose(reported)
@@ -64,7 +75,7 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
   })
   return {
     ...ofIoredis(client as never),
-    ...(client instanceof Cluster ? watchNodes(client) : watchServer(client)),
+    ...(client instanceof Cluster ? watchNodes(client, timeoutMs) : watchServer(client, timeoutMs)),
     close: async () => client.disconnect(),
     lostReason: () => lost && reasonOf(lost),
     waitsFor: () =>
@@ -81,7 +92,11 @@ function reasonOf(error: Error): string {
   return message || errors?.map((one: Error) => one.message).join('; ') || error.name
 }
 
-function watchServer(client: Redis): Pick<RedisConnection, 'isReady' | 'onReady' | 'leave'> {
+function watchServer(
+  client: Redis,
+  timeoutMs: number,
+): Pick<RedisConnection, 'isReady' | 'onReady' | 'leave'> {
+  watchHandshake(client, timeoutMs, () => client.disconnect(true))
   // ioredis calls a connection ready that is being left, or whose database could not be selected.
   let isUnfit = false
   client.on('connect', () => {
