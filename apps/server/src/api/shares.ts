@@ -1,4 +1,4 @@
-/** A resource that all clients share, of which one client can only take a part. */
+/** A shared resource with a maximum share per client. */
 export interface Shares {
   /** Takes an amount for a client; false if that is more than is left for it. */
   take(client: string, amount: number): boolean

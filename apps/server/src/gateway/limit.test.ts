@@ -38,7 +38,7 @@ describe.each([
   ['TokenBucketRateLimiter', 'capacity: 3, refillRate: 1', 'one-token-bucket'],
   ['LeakyBucketRateLimiter', 'capacity: 3, leakRate: 1', 'one-leaky-bucket'],
 ])('%s', (name, args, policy) => {
-  it('lets its number of requests of a user pass and refuses the next, and nobody else', async () => {
+  it('allows its number of requests per user, denies the next, and leaves other users alone', async () => {
     const { router } = routerOf(fileOf(['Path=/api/**'], [`{ name: ${name}, args: { ${args} } }`]))
     const passed = await allRuled(
       router,
