@@ -1,7 +1,9 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { SHARED } from './vitest.shared.js'
 
 export default defineConfig({
   test: {
+    ...SHARED,
     include: [
       'packages/**/*.test.ts',
       'apps/**/*.test.ts',
@@ -9,10 +11,15 @@ export default defineConfig({
       'bench/src/**/*.test.ts',
       'e2e/src/**/*.test.ts',
     ],
-    // By itself it leaves a core free, and of two there is then one.
+    exclude: [
+      ...configDefaults.exclude,
+      // `npm run test:docs`.
+      'scripts/docs.test.ts',
+      'apps/web/test/snippets.test.ts',
+      // `npm run test:page`.
+      'apps/web/test/*.browser.test.ts',
+    ],
+    // The default leaves one core free: on two cores that would double the time.
     maxWorkers: '100%',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    reporters: ['default'],
   },
 })

@@ -1,15 +1,14 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from './vitest.shared.js'
 
-// Faults under load: each file by itself, so that they do not take the processor from each other.
+// Faults under load. One file at a time, so that the tests do not slow each other down.
 export default defineConfig({
   test: {
+    ...SHARED,
     include: ['e2e/*.e2e.test.ts'],
     fileParallelism: false,
     testTimeout: 120_000,
-    hookTimeout: 60_000,
-    // What is promised here is about time. On a machine that stands still for a second it cannot hold; the report says
-    // which tests needed their second chance.
+    // These tests measure time, and a machine that stalls for a second fails them. The report names every retried test.
     retry: 1,
-    reporters: ['default'],
   },
 })

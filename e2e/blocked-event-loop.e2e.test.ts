@@ -2,12 +2,12 @@ import type { ChildProcess } from 'node:child_process'
 import type { RedisServer } from '@tidegate/fixtures/redis-server'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { report } from './src/figures.js'
-import { startHealthyRedis } from './src/healthy-redis.js'
+import { startHealthyRedis } from './src/processes/healthy-redis.js'
 import { compareLimiter, compareService, expectLimitHeld, figuresOf, inWords } from './src/slow-process.js'
 
 /** See `block-loop.mjs`. */
 const BLOCKED_MS = 200
-const nodeArgs = ['--import', new URL('./src/block-loop.mjs', import.meta.url).href]
+const nodeArgs = ['--import', new URL('./src/processes/block-loop.mjs', import.meta.url).href]
 
 /** Generous: on a busy machine a starved process takes long. */
 const TIMEOUT_MS = 240_000

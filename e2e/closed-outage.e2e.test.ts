@@ -5,7 +5,7 @@ import { highest, report, whole } from './src/figures.js'
 import { fiveLimitsYaml, inTurn } from './src/five-limits.js'
 import { CHECK, createHttpClient } from './src/http-client.js'
 import { askService, startLoad } from './src/load.js'
-import { type ServiceProcess, startService } from './src/service.js'
+import { type ServiceProcess, startService, storeLevels } from './src/processes/service.js'
 import { nowMs } from './src/wall-clock.js'
 
 let redis: RedisServer
@@ -13,7 +13,7 @@ let service: ServiceProcess
 beforeEach(async () => {
   redis = await startRedis()
   service = await startService(
-    `store: { url: '${redis.url}', deadline: 250ms, rememberRefusals: 0s }\n${fiveLimitsYaml('closed')}`,
+    `store: { url: '${redis.url}', deadline: 250ms, denialCache: 0s }\n${fiveLimitsYaml('closed')}`,
   )
 })
 afterEach(async () => {
@@ -21,7 +21,7 @@ afterEach(async () => {
   await redis?.stop()
 })
 
-it('`closed` without Redis: 503, when to come back, and what is wrong, for every check', async () => {
+it('`closed` without Redis: 503 with Retry-After and a problem body for every check', async () => {
   const http = createHttpClient()
   await askService(http, service.url, 'fixed', 'first')
   const load = startLoad({
@@ -51,7 +51,7 @@ it('`closed` without Redis: 503, when to come back, and what is wrong, for every
       fault: '`closed` with Redis down',
       promise: '503, Retry-After, problem body',
       seen:
-        `${whole(lost.length)} checks answered 503 with Retry-After: ${plain.headers['retry-after']}, none let through; ` +
+        `${whole(lost.length)} checks answered 503 with Retry-After: ${plain.headers['retry-after']}, none allowed; ` +
         `200 and 429 again ${whole(Math.max(0, backAfterMs))} ms after the restart`,
       figures: { checks: load.made.length, lost: lost.length, backAfterMs },
     })
@@ -61,7 +61,7 @@ it('`closed` without Redis: 503, when to come back, and what is wrong, for every
     expect([...new Set(lost.map(({ status, degraded }) => `${status} ${degraded}`))]).toStrictEqual([
       '503 closed',
     ])
-    // Nothing is let through that Redis has not admitted.
+    // Nothing is allowed without Redis.
     expect(
       load.made.filter(({ allowed, startMs }) => allowed && startMs > killedMs && startMs < restartedMs),
     ).toStrictEqual([])
@@ -74,8 +74,8 @@ it('`closed` without Redis: 503, when to come back, and what is wrong, for every
     expect(problem.headers['content-type']).toMatch(/^application\/problem\+json/)
     expect(JSON.parse(problem.body)).toMatchObject({ status: 503, title: expect.any(String) })
     expect(backAfterMs).toBeLessThanOrEqual(2000)
-    // One line when it goes and one when it is back.
-    expect(service.storeLevels()).toStrictEqual(['error', 'info'])
+    // One log line when Redis is lost and one when it is back.
+    expect(storeLevels(service)).toStrictEqual(['error', 'info'])
   } finally {
     await load.stop()
     http.close()

@@ -1,22 +1,22 @@
 import { type Decision, fixedWindow, withFallback } from '@tidegate/core'
-import { areWell, type RedisCluster, startCluster } from '@tidegate/fixtures/redis-cluster'
+import { areUp, type RedisCluster, startCluster } from '@tidegate/fixtures/redis-cluster'
 import { pause, until } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
-import { verify } from './src/history.js'
+import { verify } from './src/history/history.js'
 import { keysOnNode } from './src/keys-on-node.js'
 import { fromDecision, type Made, startLoad } from './src/load.js'
 import { nowMs } from './src/wall-clock.js'
 
-/** Patient: this is not about time, and on a busy machine a node that gets no processor is not lost. */
-const DEADLINE_MS = 250
-/** The map of a cluster is read anew every 5 s: who serves what is known by then. */
+/** Long, so that a node without processor time on a busy machine does not count as lost. */
+const DEADLINE_MS = 1000
+/** Clients read the slot map of the cluster every 5 s. */
 const BACK_WITHIN_MS = 6000
 
 const ARGS = [
   ...['--cluster-node-timeout', '500'],
-  // Otherwise a cluster with a part missing answers for none.
+  // Otherwise a cluster that lost a part serves no slot.
   ...['--cluster-require-full-coverage', 'no'],
 ]
 
@@ -30,7 +30,7 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
   const policy = fixedWindow({ limit: 100, window: '1s', name: 'each' })
   const keys = await Promise.all([0, 1, 2].map((node) => keysOnNode(cluster, node, policy.name, 2)))
   const all = keys.flat()
-  const store = withFallback(new RedisStore(cluster.url, { rememberRefusalsMs: 0 }), {
+  const store = withFallback(new RedisStore(cluster.url, { denialCacheMs: 0 }), {
     deadlineMs: DEADLINE_MS,
   })
   const check = (key: string): Promise<Decision> => store.check({ policy, key, cost: 1 })
@@ -41,7 +41,7 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
     ask: async (_, key) => fromDecision(await check(key)),
   })
   const isOn = (node: number) => (one: Made) => keys[node]!.includes(one.key)
-  /** Until Redis has answered everything for a while. */
+  /** Waits until Redis has answered every check for a while. */
   const untilExact = () =>
     until(
       'exact limits',
@@ -59,7 +59,7 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
     await pause(4000)
     const endOfLossMs = nowMs()
     await cluster.nodes[0]!.restart()
-    await until('the cluster to be well', () => areWell(cluster.nodes))
+    await until('the cluster to be up', () => areUp(cluster.nodes))
     const backMs = nowMs()
     await untilExact()
 
@@ -68,7 +68,7 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
     await pause(4000)
     const endOfDownMs = nowMs()
     await Promise.all(cluster.nodes.map((node) => node.restart()))
-    await until('the cluster to be well', () => areWell(cluster.nodes))
+    await until('the cluster to be up', () => areUp(cluster.nodes))
     const upMs = nowMs()
     await untilExact()
     await load.stop()
@@ -80,7 +80,7 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
     const othersLost = others.filter(({ degraded }) => degraded !== undefined)
     const own = between(lostMs, endOfLossMs).filter(isOn(0))
     const ownLost = own.filter(({ degraded }) => degraded === 'open')
-    // One that is on its way when all are killed belongs to that.
+    // A check in flight when all nodes are killed belongs to that loss.
     const lost = loss.filter(({ degraded, endMs }) => degraded !== undefined && endMs < downMs)
     const backAfterMs = highest(lost.map(({ endMs }) => endMs)) - backMs
     const down = between(downMs, endOfDownMs)
@@ -105,26 +105,27 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
       fault: 'a cluster’s primary killed; then the whole cluster',
       promise: 'other slots keep exact limits; the lost slots follow the policy',
       seen:
-        `${whole(others.length)} checks of other slots, ${othersLost.length} answered without Redis; of the lost ` +
-        `slots ${whole(ownLost.length)} of ${whole(own.length)}; exact ${whole(Math.max(0, backAfterMs))} ms after the ` +
-        `cluster was well again, after the loss of all ${whole(Math.max(0, upAfterMs))} ms`,
+        `${whole(others.length)} checks of other slots, ${othersLost.length} answered without Redis; ` +
+        `${whole(ownLost.length)} of ${whole(own.length)} checks of the lost slots without Redis; exact ` +
+        `${whole(Math.max(0, backAfterMs))} ms after the cluster was up again, ${whole(Math.max(0, upAfterMs))} ms after ` +
+        `the loss of all nodes`,
       figures,
     })
     expect(load.errors).toStrictEqual([])
     expect(othersLost.length).toBe(0)
-    // The few that were answered before the node was gone, and nothing else.
+    // A few checks were answered before the node was gone.
     expect(own.length - ownLost.length).toBeLessThan(own.length / 20)
     expect(figures.down - figures.downLost).toBeLessThan(figures.down / 20)
     expect(slowestMs).toBeLessThanOrEqual(DEADLINE_MS + 50)
     expect(backAfterMs).toBeLessThanOrEqual(BACK_WITHIN_MS)
     expect(upAfterMs).toBeLessThanOrEqual(BACK_WITHIN_MS)
     const lives = [
-      { node: 0, forgottenAtMs: [lostMs, downMs] },
-      { node: 1, forgottenAtMs: [downMs] },
-      { node: 2, forgottenAtMs: [downMs] },
+      { node: 0, resetAtMs: [lostMs, downMs] },
+      { node: 1, resetAtMs: [downMs] },
+      { node: 2, resetAtMs: [downMs] },
     ]
-    for (const { node, forgottenAtMs } of lives) {
-      const { violations } = verify(load.made.filter(isOn(node)), policy, { forgottenAtMs })
+    for (const { node, resetAtMs } of lives) {
+      const { violations } = verify(load.made.filter(isOn(node)), policy, { resetAtMs })
       expect(violations).toStrictEqual([])
     }
     expect(others.filter(({ allowed }) => !allowed).length).toBeGreaterThan(1000)

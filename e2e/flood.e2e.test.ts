@@ -18,15 +18,15 @@ import {
   sendStreams,
   type Tally,
 } from './src/flood.js'
-import { startHealthyRedis } from './src/healthy-redis.js'
+import { CHECK, createHttpClient } from './src/http-client.js'
+import { startHealthyRedis } from './src/processes/healthy-redis.js'
 import {
   type HonestClient,
   type HonestResult,
   sendRequests,
   startHonestClients,
-} from './src/honest-clients.js'
-import { CHECK, createHttpClient } from './src/http-client.js'
-import { type ServiceProcess, startService } from './src/service.js'
+} from './src/processes/honest-clients.js'
+import { type ServiceProcess, startService } from './src/processes/service.js'
 import { storeFailuresOf } from './src/store-failures.js'
 
 const BURSTS = 10
@@ -249,7 +249,7 @@ describe('a flood of a healthy Redis through a process on one core', () => {
 async function fillLog(redisUrl: string): Promise<void> {
   const policy = slidingWindowLog({ limit: LOG_LIMIT, window: '365d', name: 'log' })
   // One check for each call: checks of one call have the same time, and share an entry.
-  const store = new RedisStore(redisUrl, { maxBatch: 1, rememberRefusalsMs: 0, connectTimeoutMs: 30_000 })
+  const store = new RedisStore(redisUrl, { maxBatch: 1, denialCacheMs: 0, connectTimeoutMs: 30_000 })
   try {
     for (let filled = 0; filled < LOG_LIMIT - 100; filled += 900) {
       const checks = Array.from({ length: 900 }, () => store.check({ policy, key: 'long', cost: 1 }))
@@ -319,7 +319,7 @@ function sendPipelinedTo(
   return sendPipelined(target.service.gatewayUrl!, lists, target.tally)
 }
 
-/** Of the service and of the gateway: a client whose limit is used up, and a client of a `closed` policy. */
+/** For the service and the gateway each: a client whose limit is used up, and a client of a `closed` policy. */
 function honestClientsOf({ url, gatewayUrl }: ServiceProcess, run: string, tls: boolean): HonestClient[] {
   return ['used-up', 'strict'].flatMap((policy) => {
     const name = policy.replace('-', ' ')
@@ -356,7 +356,7 @@ function excessOf(tally: Tally, limit: number): string[] {
   return excess
 }
 
-/** What went wrong for the honest clients. */
+/** The wrong responses to the honest clients. */
 function violationsOf(results: readonly HonestResult[]): string[] {
   return results.flatMap(({ name, responses, errors }) => {
     const count = (status: string) => sumOf([{ responses }], /^/, status)

@@ -3,9 +3,9 @@ import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
-import { type Check, phasesOf, verify } from './src/history.js'
-import { type LimiterProcess, startLimiter } from './src/limiter-process.js'
+import { type Check, phasesOf, verify } from './src/history/history.js'
 import { BACK_WITHIN_MS, endOf, LOST_AGAIN_MS, lostAgainMs } from './src/outage.js'
+import { type LimiterProcess, startLimiter } from './src/processes/limiter-process.js'
 import { nowMs } from './src/wall-clock.js'
 
 const PROCESSES = 3
@@ -63,7 +63,7 @@ it('`local` without Redis: each process keeps its share of the limit, and then a
   expect([...new Set(lost.map(({ degraded }) => degraded))]).toStrictEqual(['local'])
   expect(lost.length).toBeGreaterThan(5000)
   // Together, what Redis admitted keeps the limit; what it did not see keeps each process's share.
-  expect(verify(all, whole_, { forgottenAtMs: [killedMs] }).violations).toStrictEqual([])
+  expect(verify(all, whole_, { resetAtMs: [killedMs] }).violations).toStrictEqual([])
   for (const history of histories) {
     const counted = history.filter(isLocal).map((check) => ({ ...check, degraded: undefined }))
     expect(verify(counted, share).violations).toStrictEqual([])

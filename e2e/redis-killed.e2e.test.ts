@@ -17,7 +17,7 @@ afterEach(async () => {
   await redis?.stop()
 })
 
-it('Redis that is killed and restarted: every check is answered soon, and limits are exact within 2 s', async () => {
+it('Redis that is killed and restarted: every check is answered in time, and limits are exact within 2 s', async () => {
   await pause(2000)
   const killedMs = nowMs()
   await redis.kill()
@@ -27,8 +27,8 @@ it('Redis that is killed and restarted: every check is answered soon, and limits
   await pause(4000)
   await loads.stop()
 
-  // It keeps nothing on disk: from the kill on, counts begin anew.
-  const outage = { backMs, forgottenAtMs: [killedMs] }
+  // The server keeps nothing on disk, so counts start at 0 after the kill.
+  const outage = { backMs, resetAtMs: [killedMs] }
   const figures = figuresOf(loads, outage)
   report({
     name: 'redis-killed',

@@ -1,4 +1,5 @@
 import { withFallback } from '@tidegate/core'
+import { type RedisProxy, type ReplyFault, startRedisProxy } from '@tidegate/fixtures/redis-proxy'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
 import { RedisStore } from '@tidegate/redis'
@@ -6,27 +7,26 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { highest, report, whole } from './src/figures.js'
 import { fiveLimits, inTurn, violationsOf } from './src/five-limits.js'
 import { fromDecision, startLoad } from './src/load.js'
-import { type Detour, startProxy, type Trouble } from './src/proxy.js'
 import { nowMs } from './src/wall-clock.js'
 
 const DEADLINE_MS = 50
-/** For timers, and a machine that has other things to do. */
+/** For timers and scheduling. */
 const MARGIN_MS = 50
-/** 2 s for what is still under way when the trouble ends, and 2 s to be back. */
+/** 2 s for replies in flight when the fault ends, and 2 s to recover. */
 const BACK_WITHIN_MS = 4000
 
-const TROUBLES: [string, Trouble][] = [
+const FAULTS: [string, ReplyFault][] = [
   ['200 ms late', { delayMs: 200 }],
   ['2 s late', { delayMs: 2000 }],
-  ['pieces lost', 'pieces are lost'],
-  ['silent', 'all is lost'],
+  ['pieces lost', 'drop some'],
+  ['silent', 'drop all'],
 ]
 
 let redis: RedisServer
-let proxy: Detour
+let proxy: RedisProxy
 beforeEach(async () => {
   redis = await startRedis()
-  proxy = await startProxy(redis.port)
+  proxy = await startRedisProxy(redis.port)
 })
 afterEach(async () => {
   await proxy?.stop()
@@ -35,7 +35,7 @@ afterEach(async () => {
 
 it('Redis that answers late, in part or not at all: every check is answered within its deadline', async () => {
   const limits = fiveLimits()
-  const store = withFallback(new RedisStore(proxy.url, { rememberRefusalsMs: 0 }), {
+  const store = withFallback(new RedisStore(proxy.url, { denialCacheMs: 0 }), {
     deadlineMs: DEADLINE_MS,
   })
   await store.peek({ policy: limits.get('fixed')!, key: 'first', cost: 1 })
@@ -50,14 +50,14 @@ it('Redis that answers late, in part or not at all: every check is answered with
     const warmMs = nowMs()
     const figures: Record<string, number> = {}
     const backMs: number[] = []
-    for (const [name, trouble] of TROUBLES) {
+    for (const [name, fault] of FAULTS) {
       const fromMs = nowMs()
-      proxy.trouble = trouble
+      proxy.replyFault = fault
       await pause(2500)
       const toMs = nowMs()
-      proxy.trouble = 'none'
-      // A connection on which something was lost has lost its order. Such a way is broken, not slow.
-      if (trouble === 'pieces are lost') proxy.cut()
+      proxy.replyFault = 'none'
+      // A connection that lost a chunk is broken for good: its replies no longer match its requests.
+      if (fault === 'drop some') proxy.cut()
       await pause(BACK_WITHIN_MS + 500)
       const during = load.made.filter(({ startMs }) => startMs > fromMs && startMs < toMs)
       figures[`slowestMs, ${name}`] = highest(during.map(({ tookMs }) => tookMs))
@@ -76,7 +76,7 @@ it('Redis that answers late, in part or not at all: every check is answered with
       promise: 'every answer within the deadline (50 ms) and a margin (50 ms)',
       seen:
         `${whole(made.length)} checks, the slowest ${whole(slowestMs)} ms; limits exact ` +
-        `${whole(highest(backMs))} ms after each trouble at the latest`,
+        `${whole(highest(backMs))} ms after each fault at the latest`,
       figures: { checks: made.length, slowestMs, ...figures, exactAfterMs: highest(backMs) },
     })
     expect(load.errors).toStrictEqual([])

@@ -1,13 +1,13 @@
 import type { RedisServer } from '@tidegate/fixtures/redis-server'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { report } from './src/figures.js'
-import { startHealthyRedis } from './src/healthy-redis.js'
 import { createHttpClient } from './src/http-client.js'
-import { startLimiter } from './src/limiter-process.js'
 import { askService } from './src/load.js'
-import { startService } from './src/service.js'
+import { startHealthyRedis } from './src/processes/healthy-redis.js'
+import { startLimiter } from './src/processes/limiter-process.js'
+import { startService } from './src/processes/service.js'
+import { type Starvation, starve } from './src/processes/starve.js'
 import { compareLimiter, compareService, expectLimitHeld, figuresOf, inWords } from './src/slow-process.js'
-import { type Starvation, starve } from './src/starve.js'
 import { storeFailuresOf } from './src/store-failures.js'
 
 const MIN_STOPS = 20

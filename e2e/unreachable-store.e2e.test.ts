@@ -5,9 +5,9 @@ import { freePort } from '@tidegate/fixtures/free-port'
 import { startRedis } from '@tidegate/fixtures/redis-server'
 import { pause, until } from '@tidegate/fixtures/until'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { type ClientOptions, type ClientProcess, startClient } from './src/client-process.js'
 import { highest, report, whole } from './src/figures.js'
-import { startService } from './src/service.js'
+import { type ClientOptions, type ClientProcess, startClient } from './src/processes/client-process.js'
+import { startService } from './src/processes/service.js'
 
 /** The reason of an unreachable store is known at once; a check must not wait for a connection attempt. */
 const SOON_MS = 200
@@ -35,7 +35,7 @@ interface Fault {
   readonly open: () => Promise<Place>
 }
 
-/** What a test has started, in order. */
+/** The servers and processes that a test has started, in order. */
 const started: { stop(): Promise<unknown> }[] = []
 async function keep<Started extends { stop(): Promise<unknown> }>(
   starting: Promise<Started>,
@@ -223,7 +223,7 @@ describe('a store that was never reached', () => {
   })
 })
 
-/** What is wrong with the warnings of a client and with its first decisions. */
+/** The problems in the warnings of a client and in its first decisions. */
 function problemsOf(
   { reason }: Fault,
   client: ClientProcess,

@@ -1,9 +1,9 @@
-// Writes the results of the last run of the tests in this folder into the table of docs/reliability.md.
+// Writes the results of the last run of the tests in this folder into the table of docs/operators/reliability.md.
 // Run `npm run test:faults` first.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
-const PAGE = new URL('../docs/reliability.md', import.meta.url)
+const PAGE = new URL('../docs/operators/reliability.md', import.meta.url)
 const [BEGIN, END] = ['<!-- faults -->\n', '<!-- end of faults -->']
 
 const names = readdirSync(new URL('.', import.meta.url))
@@ -13,7 +13,7 @@ const runs = names.map(resultOf).sort((a, b) => a.place - b.place)
 
 const [before = '', rest] = readFileSync(PAGE, 'utf8').split(BEGIN)
 const after = rest?.split(END)[1]
-if (after === undefined) stop(`docs/reliability.md must contain ${BEGIN.trim()} and then ${END}.`)
+if (after === undefined) stop(`docs/operators/reliability.md must contain ${BEGIN.trim()} and then ${END}.`)
 const { date, node } = runs[0] ?? stop('e2e contains no test.')
 const table = [
   `Written by \`npm run docs:faults\` from the run of ${date.slice(0, 10)}: ${cpus()[0]?.model.trim()}, ${cpus().length} cores, Node ${node}.`,
@@ -23,7 +23,7 @@ const table = [
   ...runs.map(({ fault, promise, seen }) => `| ${fault} | ${promise} | ${seen} |`),
 ]
 writeFileSync(PAGE, `${before}${BEGIN}\n${table.join('\n')}\n\n${END}${after}`)
-console.log(`${runs.length} rows written to docs/reliability.md`)
+console.log(`${runs.length} rows written to docs/operators/reliability.md`)
 
 /**
  * @param {string} name

@@ -1,5 +1,5 @@
-// Two stories, each told to all five algorithms. Time is a ManualClock: nothing waits, and every run prints
-// the same numbers. After npm run build:
+// Two traffic patterns with all five algorithms. The clock is a ManualClock: nothing waits, and every run prints the same
+// numbers. After npm run build:
 //   node examples/five-algorithms.mjs
 import {
   createLimiter,
@@ -15,7 +15,7 @@ import {
 /** @param {string} time */
 const at = (time) => Date.parse(`2030-01-01T${time}Z`)
 
-const stories = [
+const patterns = [
   {
     title: 'A burst on each side of the hour: 100 at 09:59:50, 100 at 10:00:10, limit 100 per hour',
     policies: fivePolicies(100, '1h'),
@@ -28,18 +28,18 @@ const stories = [
   },
 ]
 
-for (const { title, policies, arrivals } of stories) {
-  const rows = policies.map((policy) => tell(policy, arrivals))
-  print(title, [['algorithm', 'allowed', 'refused', 'worst retryAfter'], ...rows])
+for (const { title, policies, arrivals } of patterns) {
+  const rows = policies.map((policy) => resultsOf(policy, arrivals))
+  print(title, [['algorithm', 'allowed', 'denied', 'worst retryAfter'], ...rows])
 }
 
 console.log(`${bold('What to try next')}
-  Move the first burst to 09:30:00. Only the two buckets let more of the second one through. Why?
-  Let the steady client come every 50 ms. Who lets the most through, and who asks for the shortest wait?
-  Read docs/algorithms.md to choose one, and README.md for the three lines that use it.`)
+  Move the first burst to 09:30:00. Only the two buckets allow more of the second one. Why?
+  Let the steady client send a request every 50 ms. Which algorithm allows the most, and which has the shortest wait?
+  docs/users/algorithms.md helps to choose one, and README.md shows how to use it.`)
 
 /**
- * The same limit, as each algorithm says it.
+ * The same limit as a policy of each algorithm.
  * @param {number} limit
  * @param {'1h' | '1s'} window
  */
@@ -54,21 +54,21 @@ function fivePolicies(limit, window) {
 }
 
 /**
- * One row of the table: what this policy makes of these arrivals.
+ * One row of the table: the decisions of a policy for these arrivals.
  * @param {import('@tidegate/core').Policy} policy
  * @param {number[]} arrivals
  */
-function tell(policy, arrivals) {
+function resultsOf(policy, arrivals) {
   const clock = new ManualClock()
   const limiter = createLimiter({ policy, store: new MemoryStore({ clock }) })
   const decisions = arrivals.map((timeMs) => {
     clock.set(timeMs)
-    return limiter.check('somebody')
+    return limiter.check('user:1')
   })
-  const refused = decisions.filter((decision) => !decision.allowed)
-  const worstMs = Math.max(0, ...refused.map((decision) => decision.retryAfterMs))
-  const wait = refused.length === 0 ? '-' : `${(worstMs / 1000).toFixed(6)} s`
-  return [policy.algorithm, `${decisions.length - refused.length}`, `${refused.length}`, wait]
+  const denied = decisions.filter((decision) => !decision.allowed)
+  const worstMs = Math.max(0, ...denied.map((decision) => decision.retryAfterMs))
+  const wait = denied.length === 0 ? '-' : `${(worstMs / 1000).toFixed(6)} s`
+  return [policy.algorithm, `${decisions.length - denied.length}`, `${denied.length}`, wait]
 }
 
 /**

@@ -1,5 +1,6 @@
 // Runs luacheck on every Lua file of packages/redis, and on the scripts that the files are concatenated into: only there a
-// function shows that is used before it is defined. With a folder as argument it checks that package instead.
+// function shows that is used before it is defined. Also checks the script for HAProxy among the examples. With a folder as
+// argument it checks that package instead.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,6 +23,12 @@ for (const { name, text } of readScripts(folder)) {
     ...globals,
   ]
   results.push(luacheck([...args, '--filename', name, '-'], text))
+}
+if (process.argv[2] === undefined) {
+  const example = fileURLToPath(new URL('../examples/forward-auth/tidegate.lua', import.meta.url))
+  results.push(
+    luacheck(['--quiet', '--no-config', '--std', 'lua53', '--read-globals', 'core', '--', example]),
+  )
 }
 process.exitCode = results.every((status) => status === 0) ? 0 : 1
 

@@ -14,14 +14,18 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const SCRIPTS = {
   CHECK_SCRIPT: [
     'lib/exact.lua',
+    'lib/prefixes.lua',
     'lib/state.lua',
     'lib/bucket.lua',
     'lib/log.lua',
+    'lib/limits.lua',
+    'lib/reservations.lua',
     'fixed-window.lua',
     'sliding-window-log.lua',
     'sliding-window-counter.lua',
     'token-bucket.lua',
     'leaky-bucket.lua',
+    'concurrency.lua',
     'main.lua',
   ],
   INSTANCES_SCRIPT: ['instances.lua'],
@@ -57,7 +61,7 @@ export function embedLua(redisPackage = join(root, 'packages', 'redis')) {
     return `export const ${name} = {\n  sha: '${sha}',\n  text: ${JSON.stringify(text)},\n}\n`
   })
   const module = ['// Written by scripts/embed-lua.mjs from lua/. Do not edit.\n', ...scripts].join('\n')
-  const target = join(redisPackage, 'src', 'lua.generated.ts')
+  const target = join(redisPackage, 'src', 'script', 'lua.generated.ts')
   if (existsSync(target) && readFileSync(target, 'utf8') === module) return
   writeFileSync(target, module)
 }

@@ -12,14 +12,14 @@ let copy: string
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), 'embed-lua-'))
   cpSync(join(redisPackage, 'lua'), join(copy, 'lua'), { recursive: true })
-  mkdirSync(join(copy, 'src'))
+  mkdirSync(join(copy, 'src', 'script'), { recursive: true })
 })
 afterEach(() => rmSync(copy, { recursive: true }))
 
 it('the embedded scripts are those of lua/; run npm run build if they are not', () => {
   embedLua(copy)
-  const embedded = readFileSync(join(redisPackage, 'src', 'lua.generated.ts'), 'utf8')
-  expect(embedded).toBe(readFileSync(join(copy, 'src', 'lua.generated.ts'), 'utf8'))
+  const embedded = readFileSync(join(redisPackage, 'src', 'script', 'lua.generated.ts'), 'utf8')
+  expect(embedded).toBe(readFileSync(join(copy, 'src', 'script', 'lua.generated.ts'), 'utf8'))
   for (const { text } of readScripts(join(copy, 'lua'))) {
     expect(embedded).toContain(JSON.stringify(text))
     expect(embedded).toContain(createHash('sha1').update(text).digest('hex'))
@@ -28,9 +28,9 @@ it('the embedded scripts are those of lua/; run npm run build if they are not', 
 
 it('an unchanged module is not written again', () => {
   embedLua(copy)
-  const before = statSync(join(copy, 'src', 'lua.generated.ts'), { bigint: true }).mtimeNs
+  const before = statSync(join(copy, 'src', 'script', 'lua.generated.ts'), { bigint: true }).mtimeNs
   embedLua(copy)
-  expect(statSync(join(copy, 'src', 'lua.generated.ts'), { bigint: true }).mtimeNs).toBe(before)
+  expect(statSync(join(copy, 'src', 'script', 'lua.generated.ts'), { bigint: true }).mtimeNs).toBe(before)
 })
 
 it('a missing file fails the build', () => {

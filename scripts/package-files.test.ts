@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
-// A bundler moves code away from the files beside it: a package that reads its own files works until it is bundled.
+// A bundler does not move the files beside the code: a package that reads its own files breaks when it is bundled.
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const READS_FILES =

@@ -4,7 +4,13 @@ import { fileURLToPath } from 'node:url'
 
 export const root = process.env.TIDEGATE_ROOT ?? fileURLToPath(new URL('..', import.meta.url))
 
-export const LIBRARIES = ['packages/core', 'packages/redis', 'packages/http', 'packages/client']
+export const LIBRARIES = [
+  'packages/core',
+  'packages/redis',
+  'packages/http',
+  'packages/client',
+  'packages/compat',
+]
 export const PUBLISHED = [...LIBRARIES, 'apps/server']
 
 /** @param {string} file */

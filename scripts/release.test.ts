@@ -6,7 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
-const PACKAGES = ['packages/core', 'packages/redis', 'packages/http', 'packages/client', 'apps/server']
+const PACKAGES = [
+  'packages/core',
+  'packages/redis',
+  'packages/http',
+  'packages/client',
+  'packages/compat',
+  'apps/server',
+]
 const FILES = [
   'package.json',
   'packages/core/src/version.ts',

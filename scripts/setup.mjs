@@ -1,10 +1,11 @@
-// Brings a checkout, even a bare one, to where it can be used: dependencies, build, and with --tools the
-// programs the tests start. Does only what is missing. Nothing but Node's own modules here: it runs first.
+// Prepares a checkout: installs dependencies, builds, and with --tools installs the programs that tests start. Does
+// only what is missing. It runs before any dependency is installed, so it uses only Node's own modules.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { embedLua } from './embed-lua.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -19,13 +20,23 @@ const FORMATS = [
 /** The programs that `npm run check` starts. */
 const LINTERS = [{ command: 'luacheck', package: 'lua-check', for: 'checks of the Lua files' }]
 
-/** What the tests start, and the Debian package that has it. */
+/** The programs that tests start, and their Debian packages. */
 const TOOLS = [
   { command: 'redis-server', package: 'redis-server', for: 'the tests of the Redis store' },
   { command: 'chromium', package: 'chromium', for: 'the tests in a browser' },
   { command: 'curl', package: 'curl', for: 'the examples of the service' },
   { command: 'python3', package: 'python3', for: 'the examples of the service' },
   { command: 'openssl', package: 'openssl', for: 'certificates for tests over TLS' },
+  { command: 'nginx', package: 'nginx', for: 'the forward-auth examples' },
+  { command: 'caddy', package: 'caddy', for: 'the forward-auth examples' },
+  { command: 'haproxy', package: 'haproxy', for: 'the forward-auth examples' },
+  {
+    command: 'python3-grpcio',
+    // A library: no command shows whether it is there.
+    file: '/usr/lib/python3/dist-packages/grpc/__init__.py',
+    package: 'python3-grpcio',
+    for: 'the tests of the rate limit service for Envoy',
+  },
   ...LINTERS,
 ]
 
@@ -66,7 +77,7 @@ function installDependencies() {
 
 function build() {
   embedLua()
-  // tsc keeps its own record of which sources have changed.
+  // tsc itself records the changed sources.
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   run(process.execPath, [tsc, '--build'], 'the build failed; see the errors above.')
   copyErrorDocs()
@@ -86,11 +97,11 @@ function copyErrorDocs() {
   const docs = join(root, 'docs')
   if (!existsSync(docs)) return
   const errors = readFileSync(join(docs, 'errors.md'), 'utf8')
-  const linked = [...errors.matchAll(/\]\(([\w.-]+\.md)/g)].map((link) => link[1] ?? '')
+  const linked = [...errors.matchAll(/\]\(([\w./-]+\.md)/g)].map((link) => link[1] ?? '')
   const target = join(root, 'packages', 'core', 'docs')
   rmSync(target, { recursive: true, force: true })
-  mkdirSync(target)
-  for (const page of new Set(['errors.md', ...linked])) cpSync(join(docs, page), join(target, page))
+  for (const page of new Set(['errors.md', ...linked]))
+    cpSync(join(docs, page), join(target, page), { recursive: true })
 }
 
 /**
@@ -112,7 +123,7 @@ function removeStaleOutput(folder) {
 }
 
 function buildPage() {
-  // Vite keeps no record: we keep the hash of all it builds from.
+  // Vite keeps no record of its inputs, so their hash is stored here.
   const stamp = join(root, 'node_modules', '.cache', 'tidegate-page')
   const page = join(root, 'apps', 'web')
   const sources = hashOf([
@@ -121,15 +132,20 @@ function buildPage() {
     ...filesIn(join(root, 'packages', 'core', 'src')),
     join(root, 'package-lock.json'),
   ])
-  // The service serves, and is published with, a copy beside its compiled code: it knows nothing of this workspace.
+  // The service is published with a copy of the page beside its compiled code.
   const served = join(root, 'apps', 'server', 'dist', 'page')
-  const isThere = [join(page, 'dist'), served].every((folder) => existsSync(join(folder, 'index.html')))
+  const isThere = [join(page, 'dist', 'index.html'), join(served, 'index.html.gz')].every(existsSync)
   if (isThere && existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) return
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
   const args = [vite, 'build', page, '--logLevel', 'warn']
   run(process.execPath, args, 'the page could not be built; see the errors above.')
   rmSync(served, { recursive: true, force: true })
   cpSync(join(page, 'dist'), served, { recursive: true })
+  // The same files also work without a service; this tag tells the page that it has one.
+  const index = join(served, 'index.html')
+  const tag = '<meta name="tidegate-service" content="here" /></head>'
+  writeFileSync(index, readFileSync(index, 'utf8').replace('</head>', tag))
+  for (const file of filesIn(served)) writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }))
   writeFileSync(stamp, sources)
 }
 
@@ -152,9 +168,11 @@ function hashOf(files) {
   return hash.digest('hex')
 }
 
-/** @param {typeof TOOLS} tools */
+/** @param {{ command: string, file?: string, package: string, for: string }[]} tools */
 function installTools(tools) {
-  const missing = tools.filter((tool) => !isOnPath(tool.command))
+  const missing = tools.filter(
+    ({ command, file }) => !(file === undefined ? isOnPath(command) : existsSync(file)),
+  )
   if (missing.length === 0) return
   const packages = missing.map((tool) => tool.package)
   const mayInstall = process.getuid?.() === 0 && isOnPath('apt-get')
@@ -171,7 +189,8 @@ function installTools(tools) {
 
 /** @param {string} command */
 function isOnPath(command) {
-  const paths = (process.env.PATH ?? '').split(':')
+  // Debian has servers in /usr/sbin, which is not on every user's path.
+  const paths = [...(process.env.PATH ?? '').split(':'), '/usr/sbin']
   return paths.some((path) => existsSync(join(path, command)))
 }
 
@@ -184,7 +203,7 @@ function isOnPath(command) {
 function run(command, args, ifItFails, env = {}) {
   const { status, error } = spawnSync(command, args, {
     cwd: root,
-    // What a set-up step has to say is not the command's own output.
+    // To stderr, because stdout is for the output of the command.
     stdio: ['ignore', 2, 2],
     env: { ...process.env, ...env },
   })

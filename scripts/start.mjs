@@ -1,4 +1,4 @@
-// What `npm start` runs: the set-up and the service, in one process.
+// `npm start`: the set-up and the service, in one process.
 import { fileURLToPath } from 'node:url'
 import './setup.mjs'
 
@@ -6,7 +6,7 @@ const tidegate = new URL('../apps/server/bin/tidegate.mjs', import.meta.url)
 // Workers are started by this name.
 process.argv[1] = fileURLToPath(tidegate)
 
-// npm puts a shell in between, which a SIGTERM to npm ends and which does not pass it on.
+// npm runs this script in a shell, which ends on a SIGTERM to npm and does not pass the signal on.
 const shell = process.ppid
 const watch = setInterval(() => {
   if (process.ppid === shell) return

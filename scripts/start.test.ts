@@ -6,18 +6,18 @@ import { it } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-it('a SIGTERM to npm start ends the service, once it has answered what is in flight', async () => {
-  // A group of its own, so that nothing of it is left whatever happens.
+it('a SIGTERM to npm start ends the service after the requests in flight', async () => {
+  // In its own process group, so that the test can end all of its processes.
   const npm = spawn('npm', ['start', '--', '--port', '0'], { cwd: root, detached: true })
   try {
-    let says = ''
+    let output = ''
     for (const stream of [npm.stdout, npm.stderr]) {
       stream.on('data', (data) => {
-        says += data
+        output += data
       })
     }
-    const url = () => /serves on (http:\S+?)"/.exec(says)?.[1]
-    await until('it to serve', () => url() !== undefined, { timeoutMs: 50_000 })
+    const url = () => /listening on (http:\S+?)"/.exec(output)?.[1]
+    await until('the service to listen', () => url() !== undefined, { timeoutMs: 50_000 })
     const { port } = new URL(url()!)
     const client = connect(Number(port), '127.0.0.1')
     let answer = ''
@@ -25,14 +25,14 @@ it('a SIGTERM to npm start ends the service, once it has answered what is in fli
       answer += data
     })
     client.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n')
-    // Until the service has read it: it would close a connection that has asked for nothing.
+    // The service must have read this part: it closes connections without a request.
     await pause(200)
 
     npm.kill('SIGTERM')
-    await until('it to finish', () => says.includes('finishing what is in flight'))
+    await until('the service to stop', () => output.includes('finishing the requests in flight'))
     await pause(500)
     client.write('\r\n')
-    await until('what was in flight to be answered', () => answer.startsWith('HTTP/1.1 200 '))
+    await until('a response to the request in flight', () => answer.startsWith('HTTP/1.1 200 '))
     const isGone = () =>
       fetch(`${url()}/healthz`).then(
         () => false,
@@ -48,6 +48,6 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nothing is left of it.
+    // All of its processes have ended.
   }
 }

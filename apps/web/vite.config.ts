@@ -6,9 +6,9 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2022',
-    // Every browser that runs the page knows module preloads.
+    // Every supported browser has module preloads.
     modulePreload: { polyfill: false },
-    // The content security policy lets nothing but the page's own files in.
+    // The content security policy allows only files of the page itself.
     assetsInlineLimit: 0,
   },
 })

@@ -1,9 +1,9 @@
 --[[
-The least that a check on Redis can be: the time, a read, a write with expiry. No limit, no decision.
+The minimum work of a check on Redis: read the time, read a counter, write it with an expiry. No limit, no decision.
 
 Input:  KEYS[1]  the counter
-        ARGV[1]  how long it lives, in milliseconds
-Output: the time in microseconds, the count
+        ARGV[1]  expiry in milliseconds
+Output: time in microseconds, count
 ]]
 local time = redis.call('TIME')
 local count = tonumber(redis.call('GET', KEYS[1]) or 0) + 1

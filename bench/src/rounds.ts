@@ -1,33 +1,35 @@
-import type { Benchmark } from './benchmark.js'
-import { type Figures, type Measurement, overRounds } from './figures.js'
+import type { Benchmark } from './report/benchmark.js'
+import { type Figures, type Measurement, overRounds } from './report/figures.js'
+
+/** A promise is about the median of three runs. */
+const ROUNDS = 3
 
 /**
- * Measures every scenario of the table. All contenders take their turn in each round, one after another:
- * a machine that is slow for a minute is slow for all of them.
+ * Measures every scenario. All contenders take their turn in each round: a slow minute of the machine is then slow for
+ * all of them.
  */
 export async function measureAll({ scenarios, measure }: Benchmark, quick: boolean): Promise<Measurement[]> {
-  const runs = Object.entries(scenarios).flatMap(([scenario, { contenders, rounds: wanted }]) =>
-    contenders.map((contender) => ({
-      scenario,
-      contender,
-      wanted: quick ? 1 : wanted,
-      rounds: [] as Figures[],
-    })),
+  const runs = Object.entries(scenarios).flatMap(([scenario, { contenders }]) =>
+    contenders.map((contender) => ({ scenario, contender, rounds: [] as Figures[] })),
   )
-  const last = Math.max(...runs.map((run) => run.wanted))
-  for (let round = 1; round <= last; round++) {
-    for (const { scenario, contender, wanted, rounds } of runs) {
-      if (wanted < round) continue
+  const count = quick ? 1 : ROUNDS
+  for (let round = 1; round <= count; round++) {
+    for (const { scenario, contender, rounds } of runs) {
       const start = performance.now()
-      rounds.push(await measure(scenario, contender))
+      rounds.push(await measureAgainIfFailed(() => measure(scenario, contender)))
       const seconds = ((performance.now() - start) / 1000).toFixed(1)
-      console.error(`round ${round} of ${wanted}: ${scenario}, ${contender}, ${seconds} s`)
+      console.error(`round ${round} of ${count}: ${scenario}, ${contender}, ${seconds} s`)
     }
   }
-  return runs.map(({ scenario, contender, rounds }) => ({
-    scenario,
-    contender,
-    figures: overRounds(rounds),
-    rounds,
-  }))
+  return runs.map((run) => ({ ...run, figures: overRounds(run.rounds) }))
+}
+
+/** One stall of the machine should not cost the other measurements of a run. A second failure ends it. */
+async function measureAgainIfFailed(measure: () => Promise<Figures>): Promise<Figures> {
+  try {
+    return await measure()
+  } catch (error) {
+    console.error(`measuring again: ${(error as Error).message}`)
+    return measure()
+  }
 }

@@ -1,15 +1,22 @@
-import type { Benchmark } from './benchmark.js'
-import { tablesOf, verdict } from './report.js'
-import { saveRun } from './results.js'
+import { PROMISES } from './promises.js'
+import type { Benchmark } from './report/benchmark.js'
+import { exitCodeOf, outcomeOf, tableOf, verdictOf } from './report/promise.js'
+import { saveRun } from './report/results.js'
+import { scenarioTables } from './report/scenario-tables.js'
+import { asText } from './report/table.js'
 import { measureAll } from './rounds.js'
-import { asText } from './table.js'
 
-/** Measures, shows, and keeps it. Answers whether every promise holds. */
-export async function run(benchmark: Benchmark, quick: boolean): Promise<boolean> {
+/** Measures, prints and saves. Returns the exit code. */
+export async function run(benchmark: Benchmark, quick: boolean): Promise<0 | 1> {
   const measurements = await measureAll(benchmark, quick)
-  for (const table of tablesOf(benchmark, measurements)) console.log(asText(table))
-  const results = benchmark.judge(measurements)
-  console.log(`\n${verdict(results)}`)
-  console.log(`Written to ${saveRun(benchmark, quick, measurements)}`)
-  return results.every((result) => result.holds)
+  const file = saveRun(benchmark, quick, measurements)
+  const outcomes = PROMISES.filter((promise) => promise.benchmark === benchmark.name).map((promise) =>
+    outcomeOf(promise, measurements),
+  )
+  for (const table of [...scenarioTables(benchmark, measurements), tableOf(outcomes)]) {
+    console.log(asText(table))
+  }
+  console.log(`\n${verdictOf(outcomes)}`)
+  console.log(`Written to ${file}`)
+  return exitCodeOf(outcomes)
 }

@@ -4,16 +4,16 @@ import { RedisStore } from '@tidegate/redis'
 import { fiveLimits, fiveLimitsYaml, inTurn } from './five-limits.js'
 import { createHttpClient } from './http-client.js'
 import { askService, fromDecision, type Load, type Made, startLoad } from './load.js'
-import { startService } from './service.js'
+import { startService } from './processes/service.js'
 import { nowMs } from './wall-clock.js'
 
-/** The library in this process and a service in another, both on one Redis, both under load on five limits. */
+/** The library in this process and a service in another, both on one Redis, both under load with five limits. */
 export interface BothLoads {
   readonly library: Load
   readonly service: Load
-  /** What happened to the store of the library. */
+  /** The events of the library's store. */
   readonly events: readonly FailureEvent[]
-  /** Everything but the warm-up, whose time says nothing. */
+  /** The checks after the warm-up. */
   judged(): Made[]
   stop(): Promise<void>
   /** Also ends the service. */
@@ -21,17 +21,15 @@ export interface BothLoads {
 }
 
 export async function startBothLoads(redisUrl: string): Promise<BothLoads> {
-  // Every check is asked of Redis: remembered refusals would spare it most of this load.
-  const service = await startService(
-    `store: { url: '${redisUrl}', rememberRefusals: 0s }\n${fiveLimitsYaml()}`,
-  )
+  // Without the denial cache, which would keep most of this load away from Redis.
+  const service = await startService(`store: { url: '${redisUrl}', denialCache: 0s }\n${fiveLimitsYaml()}`)
   const events: FailureEvent[] = []
-  const store = withFallback(new RedisStore(redisUrl, { rememberRefusalsMs: 0 }), {
+  const store = withFallback(new RedisStore(redisUrl, { denialCacheMs: 0 }), {
     onEvent: (event) => events.push(event),
   })
   const limits = fiveLimits()
   const http = createHttpClient()
-  // Connected before: a cold start is not an outage, and has a deadline of its own.
+  // Connect first: a cold start is not an outage, and has its own deadline.
   await store.peek({ policy: limits.get('fixed')!, key: 'first', cost: 1 })
   await askService(http, service.url, 'fixed', 'first')
   const loads = {

@@ -1,21 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 
-/** A row of the table in docs/reliability.md. */
+/** A row of the table in docs/operators/reliability.md. */
 export interface Row {
-  /** The name of its test, without endings. */
+  /** The name of its test file, without the extension. */
   readonly name: string
-  /** Where it stands in the table. */
+  /** The position in the table. */
   readonly place: number
   readonly fault: string
   readonly promise: string
-  /** What was seen, in words. */
+  /** The result, in words. */
   readonly seen: string
   readonly figures: Readonly<Record<string, number | string>>
 }
 
 const FOLDER = new URL('../results/', import.meta.url)
 
-/** Prints what was seen, and keeps it for the table. */
+/** Prints the result, and saves it for the table. */
 export function report(row: Row): void {
   console.log(`${row.name}: ${row.seen}\n  ${JSON.stringify(row.figures)}`)
   mkdirSync(FOLDER, { recursive: true })
@@ -27,7 +27,7 @@ export function whole(number: number): string {
   return Math.round(number).toLocaleString('en')
 }
 
-/** The value that this share of all is not above. */
+/** The value that is not exceeded by this share of the values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0

@@ -7,7 +7,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '@tidegate/core'
-import { type HistoryOptions, verify } from './history.js'
+import { type HistoryOptions, verify } from './history/history.js'
 import type { Made } from './load.js'
 
 /** One policy of each algorithm, all of 50 a second. */
@@ -23,7 +23,7 @@ export function fiveLimits(onStoreFailure: OnStoreFailure = 'open'): ReadonlyMap
   return new Map(policies.map((policy) => [policy.name, policy]))
 }
 
-/** The same for a service's file. */
+/** The same for the configuration file of a service. */
 export function fiveLimitsYaml(onStoreFailure: OnStoreFailure = 'open'): string {
   const windows = `limit: 50, window: 1s, onStoreFailure: ${onStoreFailure}`
   return `policies:
@@ -37,7 +37,7 @@ export function fiveLimitsYaml(onStoreFailure: OnStoreFailure = 'open'): string 
 
 const NAMES = [...fiveLimits().keys()]
 
-/** A load on some keys of each limit, in turn. Few enough, and each is asked for several times what it admits. */
+/** Checks a few keys of each limit in turn, so that each key gets several times its limit. */
 export function inTurn(prefix: string, keys: number): (n: number) => { policy: string; key: string } {
   return (n) => ({
     policy: NAMES[n % NAMES.length]!,
@@ -45,7 +45,7 @@ export function inTurn(prefix: string, keys: number): (n: number) => { policy: s
   })
 }
 
-/** Everything in a run that broke one of the five limits. */
+/** The violations of each of the five limits in a run. */
 export function violationsOf(made: readonly Made[], options: HistoryOptions = {}): string[] {
   return [...fiveLimits().values()].flatMap((policy) =>
     verify(

@@ -17,7 +17,7 @@ export function createHttpClient({ connections = 64 } = {}): HttpClient {
   return {
     get: (url, headers = {}) =>
       new Promise((resolve, reject) => {
-        const asked = request(url, { agent, headers }, (response) => {
+        const outgoing = request(url, { agent, headers }, (response) => {
           let body = ''
           response.setEncoding('utf8')
           response.on('data', (data: string) => {
@@ -28,8 +28,8 @@ export function createHttpClient({ connections = 64 } = {}): HttpClient {
             resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
           )
         })
-        asked.on('error', reject)
-        asked.end()
+        outgoing.on('error', reject)
+        outgoing.end()
       }),
     close: () => agent.destroy(),
   }

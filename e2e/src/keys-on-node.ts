@@ -1,6 +1,6 @@
 import { firstSlotOf, type RedisCluster } from '@tidegate/fixtures/redis-cluster'
 
-/** Keys of a policy that live on the n-th node of a cluster, so many. */
+/** `count` keys of a policy that are on the n-th node of a cluster. */
 export async function keysOnNode(
   { nodes }: RedisCluster,
   node: number,

@@ -1,52 +1,52 @@
 import { readFileSync } from 'node:fs'
 import type { Decision, OnStoreFailure } from '@tidegate/core'
-import type { Check } from './history.js'
+import type { Check } from './history/history.js'
 import type { HttpClient } from './http-client.js'
 import { CHECK } from './http-client.js'
 import { nowMs } from './wall-clock.js'
 
-/** What a load keeps of an answer. */
+/** The part of a decision that a load records. */
 export interface Answer {
   readonly allowed: boolean
   readonly degraded?: OnStoreFailure | undefined
   readonly atMs?: number | undefined
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status?: number
 }
 
 export interface Made extends Check {
   readonly policy: string
   readonly status?: number | undefined
-  /** How long it took, less the time in which a process had something to do and got no processor for it. */
+  /** The latency, without the time in which a process was ready to run and got no processor time. */
   readonly tookMs: number
 }
 
 export interface Load {
-  /** All that has been answered so far. */
+  /** The checks that have been answered so far. */
   readonly made: Made[]
-  /** What was answered with an error. */
+  /** The errors of failed checks. */
   readonly errors: unknown[]
-  /** Stops, and waits for what is on its way. */
+  /** Stops, and waits for checks in flight. */
   stop(): Promise<void>
 }
 
 export interface LoadOptions {
   readonly perSecond: number
-  /** Which policy and key the n-th check is of. */
+  /** The policy and key of the n-th check. */
   readonly target: (n: number) => { readonly policy: string; readonly key: string }
   readonly ask: (policy: string, key: string) => Promise<Answer>
-  /** The process that is asked, if it is another. */
+  /** The process that decides, if it is another one. */
   readonly pid?: number | undefined
 }
 
 /**
- * Makes checks at a steady rate, whether or not those before have been answered: as clients do, who do not wait for each
- * other. A load that waited for its answers would be light exactly while something is wrong.
+ * Makes checks at a steady rate, whether or not earlier checks have been answered, like independent clients. A load
+ * that waited for answers would be lighter during a fault.
  */
 export function startLoad({ perSecond, target, ask, pid }: LoadOptions): Load {
   const made: Made[] = []
   const errors: unknown[] = []
-  const onTheirWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const stalls = createStalls(pid)
   const beganMs = performance.now()
   let n = 0
@@ -57,7 +57,7 @@ export function startLoad({ perSecond, target, ask, pid }: LoadOptions): Load {
       const { allowed, degraded, atMs, status } = await ask(policy, key)
       const endMs = nowMs()
       const rawMs = endMs - startMs
-      // Looked at only where it matters: it takes a moment by itself.
+      // Read only for slow checks, because reading takes time too.
       const tookMs = rawMs < SOON_MS ? rawMs : Math.max(0, rawMs - (stalls.totalNowMs() - stalledMs))
       made.push({ startMs, endMs, tookMs, policy, key, cost: 1, allowed, degraded, atMs, status })
     } catch (error) {
@@ -68,12 +68,12 @@ export function startLoad({ perSecond, target, ask, pid }: LoadOptions): Load {
   const timer = setInterval(() => {
     stalls.tick()
     const due = Math.floor(((performance.now() - beganMs) / 1000) * perSecond)
-    // After a pause of this process, no more than a moment's worth: a flood is not what is asked for here.
+    // After a pause of this process, catch up with a few checks only: more would be a flood.
     n = Math.max(n, due - Math.ceil((perSecond * CATCH_UP_MS) / 1000))
     for (; n < due; n++) {
       const { policy, key } = target(n)
-      const asked = one(policy, key).finally(() => onTheirWay.delete(asked))
-      onTheirWay.add(asked)
+      const pending = one(policy, key).finally(() => inFlight.delete(pending))
+      inFlight.add(pending)
     }
   }, TICK_MS)
 
@@ -82,18 +82,18 @@ export function startLoad({ perSecond, target, ask, pid }: LoadOptions): Load {
     errors,
     async stop() {
       clearInterval(timer)
-      await Promise.all(onTheirWay)
+      await Promise.all(inFlight)
     },
   }
 }
 
 const TICK_MS = 5
 const CATCH_UP_MS = 20
-/** A tick that is later than this was not merely rounded. */
+/** A tick that is later than this is more than the imprecision of timers. */
 const LATE_MS = 10
 const SOON_MS = 50
 
-/** The time in which this process did not run, or another waited for a processor. */
+/** The time in which this process did not run, or the other process waited for a processor. */
 function createStalls(pid: number | undefined) {
   let lastMs = performance.now()
   let lateMs = 0
@@ -124,12 +124,12 @@ function waitOf(pid: number | undefined): number {
   }
 }
 
-/** Asks a limiter of this process. */
+/** The answer in a decision. */
 export function fromDecision({ allowed, degraded, timeMs }: Decision): Answer {
   return { allowed, degraded, atMs: timeMs }
 }
 
-/** Asks a service. */
+/** Makes a check at a service. */
 export async function askService(
   http: HttpClient,
   url: string,

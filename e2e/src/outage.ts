@@ -2,17 +2,17 @@ import { expect } from 'vitest'
 import type { BothLoads } from './both-loads.js'
 import { highest, percentile, whole } from './figures.js'
 import { violationsOf } from './five-limits.js'
-import { type Phase, phasesOf } from './history.js'
+import { type Phase, phasesOf } from './history/history.js'
 import type { Made } from './load.js'
 
 export interface Outage {
-  /** From when on the store could answer again. */
+  /** When the store was up again. */
   readonly backMs: number
-  /** The moments at which it forgot everything. */
-  readonly forgottenAtMs: readonly number[]
+  /** When the store lost its state. */
+  readonly resetAtMs: readonly number[]
 }
 
-/** What an outage of the store under both loads showed. */
+/** The figures of an outage of the store under both loads. */
 export function figuresOf({ library, service, judged, events }: BothLoads, { backMs }: Outage) {
   const made = judged()
   const tookMs = made.map((one) => one.tookMs)
@@ -30,15 +30,15 @@ export function figuresOf({ library, service, judged, events }: BothLoads, { bac
     phasesInLibrary: phasesInWords(library.made, backMs),
     phasesInService: phasesInWords(service.made, backMs),
     probes: events.filter((event) => event.type === 'breaker' && event.state === 'half-open').length,
-    refusedAfter: made.filter(
+    deniedAfter: made.filter(
       ({ startMs, allowed, degraded }) => startMs > backMs && !allowed && degraded === undefined,
     ).length,
   }
 }
 
 /**
- * When the outage was over. A check that was made while the first one was still on its way to see is part of it; what comes
- * later is another, and on a busy machine it can happen.
+ * When the outage was over. A phase that begins shortly after another belongs to the same outage. A later one is
+ * another outage, which can happen on a busy machine.
  */
 export function endOf(phases: readonly Phase[], backMs: number): number {
   return phases.reduce(
@@ -49,7 +49,7 @@ export function endOf(phases: readonly Phase[], backMs: number): number {
 
 const TOGETHER_MS = 100
 
-/** How long the store was lost after the outage was over. */
+/** How long the store was unavailable after the outage was over. */
 export function lostAgainMs(phases: readonly Phase[], backMs: number): number {
   const overMs = endOf(phases, backMs)
   return phases
@@ -57,7 +57,7 @@ export function lostAgainMs(phases: readonly Phase[], backMs: number): number {
     .reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
 }
 
-/** When the store was lost, in milliseconds from the moment at which it was back. */
+/** When the store was unavailable, in milliseconds relative to `backMs`. */
 function phasesInWords(made: readonly Made[], backMs: number): string {
   return phasesOf(made)
     .map(({ fromMs, toMs, answers }) => `${whole(fromMs - backMs)} to ${whole(toMs - backMs)}: ${answers}`)
@@ -72,7 +72,7 @@ export function inWords(figures: ReturnType<typeof figuresOf>): string {
   )
 }
 
-/** What every outage must show: an answer for every check, soon, and exact limits again. */
+/** Asserts that every check was answered in time, and that limits are exact again. */
 export function expectAnswers(loads: BothLoads, outage: Outage): void {
   const { library, service } = loads
   const figures = figuresOf(loads, outage)
@@ -85,10 +85,10 @@ export function expectAnswers(loads: BothLoads, outage: Outage): void {
   expect(figures.slowestMs).toBeLessThanOrEqual(SLOWEST_MS)
   expect(figures.exactAfterMsInLibrary).toBeLessThanOrEqual(BACK_WITHIN_MS)
   expect(figures.exactAfterMsInService).toBeLessThanOrEqual(BACK_WITHIN_MS)
-  // And it stays so, but for moments in which Redis itself got no processor.
+  // Later outages are short: moments in which Redis itself had no processor time.
   expect(figures.lostAgainMs).toBeLessThanOrEqual(LOST_AGAIN_MS)
-  // The limits were asked for more than they admit, before and after: a limit that nobody reaches proves nothing.
-  expect(figures.refusedAfter).toBeGreaterThan(1000)
+  // Demand was above the limits before and after: a limit that is not reached proves nothing.
+  expect(figures.deniedAfter).toBeGreaterThan(1000)
   expect(violationsOf([...library.made, ...service.made], outage)).toStrictEqual([])
 }
 

@@ -1,14 +1,14 @@
 import { expect } from 'vitest'
 import { highest, whole } from './figures.js'
-import type { Check } from './history.js'
+import type { Check } from './history/history.js'
 import { createHttpClient } from './http-client.js'
-import { type LimiterProcess, startLimiter } from './limiter-process.js'
 import { askService } from './load.js'
-import { type ServiceProcess, startService } from './service.js'
+import { type LimiterProcess, startLimiter } from './processes/limiter-process.js'
+import { type ServiceProcess, startService } from './processes/service.js'
 import { storeFailuresOf } from './store-failures.js'
 
 /*
- * A limiter process, or a service, that is slow itself while Redis is idle. Both are asked for more than their limit
+ * A limiter process, or a service, that is slow itself while Redis is idle. Both get more checks than their limit
  * admits; a window of a year makes the allowed number exact.
  */
 
@@ -27,7 +27,7 @@ interface SlowRun {
   readonly slowestMs: number
 }
 
-/** What a process did while it had all of its time and while it was slow. */
+/** The results of a process at full speed and while it was slow. */
 export interface Comparison {
   readonly fast: SlowRun
   readonly slow: SlowRun

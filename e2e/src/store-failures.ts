@@ -1,6 +1,6 @@
-import type { ServiceProcess } from './service.js'
+import type { ServiceProcess } from './processes/service.js'
 
-/** What a service reports as a failure of its store, in metrics and log. */
+/** The failures of its store that a service reports, in metrics and log. */
 export function storeFailuresOf(service: ServiceProcess, exposition: string): string[] {
   const lines = exposition.split('\n')
   const isReported = (line: RegExp) => lines.some((text) => line.test(text))

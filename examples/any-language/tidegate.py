@@ -1,4 +1,4 @@
-"""Asks Tidegate, with nothing but Python's standard library.
+"""A client of Tidegate that uses only Python's standard library.
 
     python3 tidegate.py user:123                   one check
     python3 tidegate.py user:123 --times 7         several, one after another
@@ -24,13 +24,13 @@ class Decision(NamedTuple):
     retry_after: int
     """Seconds; 0 if allowed."""
     remaining: Optional[int]
-    """None if the store has not said."""
+    """None if unknown."""
     degraded: Optional[str]
-    """How it was answered without the store; "unreachable" if there was no answer at all."""
+    """The mode of a decision without the store; "unreachable" if the service did not respond."""
 
 
 class Tidegate:
-    """One connection to the service, kept open. Not for several threads at once."""
+    """One connection to the service, kept open. Not safe for use by several threads at once."""
 
     def __init__(self, url, token=None, timeout=0.5, fail_open=True):
         parts = urlsplit(url)
@@ -42,16 +42,16 @@ class Tidegate:
         self._fail_open = fail_open
 
     def check(self, key, policy=None, permits=1):
-        """Decides, and counts. A refusal is an answer; only a question that can never be right raises."""
-        question = {"key": key, "permits": permits}
+        """Checks a key and counts the request. A denial is a decision; only an invalid request raises."""
+        fields = {"key": key, "permits": permits}
         if policy is not None:
-            question["policy"] = policy
+            fields["policy"] = policy
         try:
-            self._connection.request("POST", PATH, json.dumps(question), self._headers)
+            self._connection.request("POST", PATH, json.dumps(fields), self._headers)
             response = self._connection.getresponse()
             body = json.loads(response.read())
         except (OSError, http.client.HTTPException, ValueError):
-            # It may have been counted, so it is not sent twice. The next one gets a new connection.
+            # The check may have been counted, so it is not sent again. The next one opens a new connection.
             self._connection.close()
             return Decision(self._fail_open, 0 if self._fail_open else 1, None, "unreachable")
         if response.status in (200, 429):
@@ -61,11 +61,11 @@ class Tidegate:
         raise ValueError(body.get("message", response.status))
 
     def wait(self, key, patience, policy=None, permits=1):
-        """Asks until it is allowed, or would not be within `patience` seconds."""
+        """Checks until the request is allowed, or until the next wait would exceed `patience` seconds."""
         deadline = time.monotonic() + patience
         while True:
             decision = self.check(key, policy, permits)
-            # On top of what was asked for, never below: not everybody should come back at the same moment.
+            # A random extra wait, so that clients do not all retry at the same moment.
             pause = decision.retry_after * (1 + random.random() / 10)
             if decision.allowed or time.monotonic() + pause > deadline:
                 return decision
@@ -80,7 +80,7 @@ def whole(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Asks Tidegate whether something may pass.")
+    parser = argparse.ArgumentParser(description="Checks a key with Tidegate.")
     parser.add_argument("key")
     parser.add_argument("--url", default="http://127.0.0.1:8080")
     parser.add_argument("--policy")
@@ -98,7 +98,7 @@ def main():
         if decision.allowed:
             print(f"allowed, {decision.remaining} left" if decision.degraded is None else "allowed, uncounted")
         else:
-            print(f"refused, try again in {decision.retry_after} s")
+            print(f"denied, try again in {decision.retry_after} s")
     return 0 if decision.allowed else 1
 
 

@@ -96,7 +96,7 @@ describe.each(Object.keys(NODES))('Node %s', (name) => {
 })
 
 it('the list of entries is that of the package.json files', () => {
-  const listed = ['core', 'client', 'redis', 'http'].flatMap((name) => {
+  const listed = ['core', 'client', 'compat', 'redis', 'http'].flatMap((name) => {
     const { exports } = JSON.parse(
       readFileSync(project.path('node_modules/@tidegate', name, 'package.json'), 'utf8'),
     )

@@ -59,7 +59,7 @@ describe.each(PUBLISHED.map(({ name }) => name).filter((name) => name !== 'tideg
 it('core ships the page that messages refer to, with every page it links to', () => {
   const docs = join(contentOf('@tidegate/core'), 'docs')
   const page = readFileSync(join(docs, 'errors.md'), 'utf8')
-  const links = [...page.matchAll(/\]\(([\w.-]+\.md)/g)].map((link) => link[1]!)
+  const links = [...page.matchAll(/\]\(([\w./-]+\.md)/g)].map((link) => link[1]!)
   expect(links.length).toBeGreaterThan(0)
   for (const link of links) expect(existsSync(join(docs, link)), link).toBe(true)
 })

@@ -6,6 +6,11 @@ import { fastify } from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { createRemoteLimiter, withBackoff } from '@tidegate/client'
+import { tidegateStore as forExpressRateLimit } from '@tidegate/compat/express-rate-limit'
+import { tidegateStore as forFastifyRateLimit } from '@tidegate/compat/fastify-rate-limit'
+import { tidegateStore as forHonoRateLimiter } from '@tidegate/compat/hono-rate-limiter'
+import { tidegateStore as forKoaRatelimit } from '@tidegate/compat/koa-ratelimit'
+import { tidegateStore as forThrottler } from '@tidegate/compat/nestjs-throttler'
 import { createLimiter, fixedWindow, TidegateError, type Decision, type Policy, type Store } from '@tidegate/core'
 import { testStore } from '@tidegate/core/testing'
 import { byIp, byUser, firstOf } from '@tidegate/http'
@@ -24,6 +29,8 @@ const limiter = createLimiter({ policy })
 export const decision: Decision = limiter.check('user:1')
 export const redis = (): Store => new RedisStore('redis://localhost')
 export const suite = testStore
+export const stores = [forExpressRateLimit(limiter), new (forFastifyRateLimit())({}), forHonoRateLimiter(), forThrottler()]
+export const reset: Promise<[number, number, number]> = forKoaRatelimit(limiter).ratelimiter('a', 0, 1000, 100)
 express().use(forExpress({ limiter, key: (request) => request.get('x-user-id') }))
 const app = fastify()
 app.register(forFastify, { limiter, key: (request) => request.hostname })

@@ -20,7 +20,13 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-const LIBRARIES = ['@tidegate/core', '@tidegate/redis', '@tidegate/http', '@tidegate/client']
+const LIBRARIES = [
+  '@tidegate/core',
+  '@tidegate/redis',
+  '@tidegate/http',
+  '@tidegate/client',
+  '@tidegate/compat',
+]
 
 /** A project with our packed libraries and these packages, installed by npm: `{ koa: '2', ts54: 'npm:typescript@5.4' }`. */
 export async function createProject(

@@ -9,6 +9,7 @@ export const PUBLISHED = [
   { name: '@tidegate/redis', path: 'packages/redis' },
   { name: '@tidegate/http', path: 'packages/http' },
   { name: '@tidegate/client', path: 'packages/client' },
+  { name: '@tidegate/compat', path: 'packages/compat' },
   { name: 'tidegate', path: 'apps/server' },
 ] as const
 

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { editorSchema } from '../dist/config/schema.js'
+import { editorSchema } from '../dist/config/schema/file-schema.js'
 
 const file = fileURLToPath(new URL('../tidegate.schema.json', import.meta.url))
 writeFileSync(file, JSON.stringify(editorSchema, null, 2))

@@ -1,6 +1,6 @@
-import type { AlgorithmName, Policy } from '@tidegate/core'
+import type { Policy } from '@tidegate/core'
 
-/** What the API and the metrics call an algorithm. */
+/** The names of algorithms in the API and the metrics. */
 export type AlgorithmLabel = (typeof ALGORITHM_LABELS)[number]
 
 export const ALGORITHM_LABELS = [
@@ -9,9 +9,10 @@ export const ALGORITHM_LABELS = [
   'SLIDING_WINDOW_COUNTER',
   'FIXED_WINDOW',
   'LEAKY_BUCKET',
+  'CONCURRENCY',
 ] as const
 
-/** What can be asked for by `algorithm`, and the built-in policy that it means. */
+/** The values of `algorithm` in a request, and the built-in policy of each. */
 export const ALGORITHM_CHOICES: Readonly<Record<string, string>> = {
   TOKEN_BUCKET: 'token_bucket',
   SLIDING_WINDOW: 'sliding_window',
@@ -21,12 +22,13 @@ export const ALGORITHM_CHOICES: Readonly<Record<string, string>> = {
   LEAKY_BUCKET: 'leaky_bucket',
 }
 
-const LABELS: Readonly<Record<AlgorithmName, AlgorithmLabel>> = {
+const LABELS: Readonly<Record<Policy['algorithm'], AlgorithmLabel>> = {
   'token-bucket': 'TOKEN_BUCKET',
   'sliding-window-log': 'SLIDING_WINDOW',
   'sliding-window-counter': 'SLIDING_WINDOW_COUNTER',
   'fixed-window': 'FIXED_WINDOW',
   'leaky-bucket': 'LEAKY_BUCKET',
+  concurrency: 'CONCURRENCY',
 }
 
 export function labelOf({ algorithm }: Policy): AlgorithmLabel {

@@ -1,21 +1,31 @@
-import { type BreakerState, type FailureEvent, MemoryStore, type Store, withFallback } from '@tidegate/core'
+import {
+  type BreakerState,
+  type FailureEvent,
+  type FullStore,
+  type LeaseCounts,
+  MemoryStore,
+  withFallback,
+  withLeases,
+} from '@tidegate/core'
 import { instancesOf, RedisStore } from '@tidegate/redis'
 import { commandsOf } from '@tidegate/redis/store-commands'
-import type { StoreConfig } from './config/store.js'
-import { type Instance, type Instances, onlyThis, sharedBy } from './live/instances.js'
-import { inMemory, inRedis, type NaiveCounter } from './race/naive-counter.js'
+import type { StoreConfig } from './config/sections/store.js'
+import { type Instance, type InstanceRegistry, registerInstance, singleInstance } from './live/instances.js'
+import { memoryNaiveCounter, type NaiveCounter, redisNaiveCounter } from './race/naive-counter.js'
 
-/** A store, and what only whoever made it knows how to do with it. */
+/** A store, and the functions that depend on its kind. */
 export interface Composed {
-  readonly store: Store
-  /** Who else uses it. This one is listed from now on. */
-  readonly instances: Instances
-  /** What the race runs against it. */
+  readonly store: FullStore
+  /** The instances that share the store, including this one. */
+  readonly instanceRegistry: InstanceRegistry
+  /** The naive counter for the race. */
   readonly counter: NaiveCounter
   breakerState(): BreakerState
+  /** Undefined for a store in this process, which has no leases. */
+  leaseCounts(): LeaseCounts | undefined
 }
 
-/** The store that a configuration names. This is the one place of the service that knows which stores there are. */
+/** Creates the store of a configuration. No other file of the service depends on the kinds of stores. */
 export function composeStore(
   config: StoreConfig,
   self: Instance,
@@ -23,16 +33,25 @@ export function composeStore(
 ): Composed {
   if (config.kind === 'memory') {
     const store = new MemoryStore({ maxKeys: config.maxKeys })
-    return { store, instances: onlyThis(self), counter: inMemory(), breakerState: () => 'closed' }
+    return {
+      store,
+      instanceRegistry: singleInstance(self),
+      counter: memoryNaiveCounter(),
+      breakerState: () => 'closed',
+      leaseCounts: () => undefined,
+    }
   }
-  const { url, options, deadlineMs, rememberRefusalsMs } = config
-  const redis = new RedisStore(url, { ...options, rememberRefusalsMs })
+  const { url, options, deadlineMs, denialCacheMs } = config
+  const redis = new RedisStore(url, { ...options, denialCacheMs })
   const { connectTimeoutMs = 1000 } = options
-  const store = withFallback(redis, { deadlineMs, connectTimeoutMs, onEvent })
+  const guarded = withFallback(redis, { deadlineMs, connectTimeoutMs, onEvent })
+  const instanceRegistry = registerInstance(self, instancesOf(redis))
+  const store = withLeases(guarded, { instances: () => Math.max(1, instanceRegistry.list().length) })
   return {
     store,
-    breakerState: () => store.breakerState,
-    instances: sharedBy(self, instancesOf(redis)),
-    counter: inRedis(commandsOf(redis)),
+    breakerState: () => guarded.breakerState,
+    leaseCounts: () => store.leases,
+    instanceRegistry,
+    counter: redisNaiveCounter(commandsOf(redis)),
   }
 }

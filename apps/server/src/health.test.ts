@@ -4,11 +4,11 @@ import { watchHealth } from './health.js'
 
 afterEach(() => void vi.restoreAllMocks())
 
-it('asks the store once in a quarter of a second, however many look', async () => {
+it('probes the store at most every 250 ms, for any number of callers', async () => {
   let nowMs = 0
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
   const store = new MemoryStore()
-  const asked = vi.spyOn(store, 'check')
+  const check = vi.spyOn(store, 'check')
   const health = watchHealth(store, 'memory')
   for (const [atMs, times] of [
     [0, 1],
@@ -18,7 +18,7 @@ it('asks the store once in a quarter of a second, however many look', async () =
     [501, 2],
   ] as const) {
     nowMs = atMs
-    await Promise.all([health.look(), health.look()])
-    expect([atMs, asked.mock.calls.length]).toStrictEqual([atMs, times])
+    await Promise.all([health.probe(), health.probe()])
+    expect([atMs, check.mock.calls.length]).toStrictEqual([atMs, times])
   }
 })

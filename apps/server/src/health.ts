@@ -1,6 +1,6 @@
 import { fixedWindow, type Store } from '@tidegate/core'
 
-/** How the store was when it was last asked. */
+/** The result of a probe of the store. */
 export interface StoreHealth {
   readonly isUp: boolean
   readonly latencyMs: number
@@ -9,13 +9,13 @@ export interface StoreHealth {
 export interface Health {
   /** `memory`, `redis`, `rediss`, `redis+sentinel` or `redis+cluster`. */
   readonly storeKind: string
-  /** Asks the store, unless it was asked a moment ago: whoever may look at the health must not be able to load it. */
-  look(): Promise<StoreHealth>
+  /** Probes the store, unless it was probed a moment ago: health checks must not overload it. */
+  probe(): Promise<StoreHealth>
 }
 
 /**
- * It is counted, because a store may answer and yet take nothing: one that is full, or a replica. Its limit is never
- * reached, and no file can name a policy like it.
+ * The probe is counted, because a full store or a replica answers reads but rejects writes. Its limit is never reached,
+ * and the names of policies in a file cannot begin with `tidegate-`.
  */
 const PROBE = {
   policy: fixedWindow({ name: 'tidegate-health', limit: 1_000_000_000, window: '1s' }),
@@ -25,29 +25,29 @@ const PROBE = {
 const FRESH_MS = 250
 
 export function watchHealth(store: Store, storeKind: string): Health {
-  let looking: Promise<StoreHealth> | undefined
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let probing: Promise<StoreHealth> | undefined
+  let probedAt = Number.NEGATIVE_INFINITY
 
-  async function ask(): Promise<StoreHealth> {
+  async function send(): Promise<StoreHealth> {
     const start = performance.now()
     const isUp = await Promise.resolve(store.check(PROBE)).then(
-      // Open is how it is answered when the store fails; when only too much is in flight, it would be local.
+      // The fallback is `open` if the store failed, and `local` if only too many calls are in flight.
       (decision) => decision.degraded !== 'open',
       () => false,
     )
-    lookedAt = performance.now()
-    return { isUp, latencyMs: Math.round((lookedAt - start) * 1000) / 1000 }
+    probedAt = performance.now()
+    return { isUp, latencyMs: Math.round((probedAt - start) * 1000) / 1000 }
   }
 
   return {
     storeKind,
-    look() {
-      // While one is asked for, everybody waits for that one.
-      if (looking === undefined || performance.now() - lookedAt > FRESH_MS) {
-        lookedAt = Number.POSITIVE_INFINITY
-        looking = ask()
+    probe() {
+      // Concurrent callers share one probe.
+      if (probing === undefined || performance.now() - probedAt > FRESH_MS) {
+        probedAt = Number.POSITIVE_INFINITY
+        probing = send()
       }
-      return looking
+      return probing
     },
   }
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { compileRegExp, type LinearRegExp } from './linear-regexp.js'
 
 function compiled(source: string): LinearRegExp {
-  const made = compileRegExp(source)
-  if ('problem' in made) throw new Error(made.problem)
-  return made
+  const created = compileRegExp(source)
+  if ('problem' in created) throw new Error(created.problem)
+  return created
 }
 
 describe('a regular expression', () => {
@@ -58,8 +58,8 @@ describe('a regular expression', () => {
     ['(', 'missing closing ): `(`'],
     ['[a', 'missing closing ]: `[a`'],
     ['\\h', 'invalid escape sequence: `\\h`'],
-  ])('%s is rejected with a reason', (source, says) => {
-    expect(compileRegExp(source)).toStrictEqual({ problem: expect.stringContaining(says) })
+  ])('%s is rejected with a reason', (source, reason) => {
+    expect(compileRegExp(source)).toStrictEqual({ problem: expect.stringContaining(reason) })
   })
 
   it.each([

@@ -1,8 +1,8 @@
 import { RE2JS } from 're2js'
 
 /*
- * Regular expressions of the configuration. Clients choose the text that they are matched with, so they run on RE2,
- * which takes time linear in that text. The syntax is the part of Java's that RE2 has.
+ * Regular expressions of the configuration. Clients choose the text to match, so the expressions run on RE2, which takes
+ * time linear in the text. The syntax is the part of Java's that RE2 supports.
  */
 
 export interface LinearRegExp {
@@ -48,7 +48,7 @@ const TOKEN =
 const ASCII_CLASS =
   /^\\([pP])\{(Lower|Upper|ASCII|Alpha|Digit|Alnum|Punct|Graph|Print|Blank|Cntrl|XDigit|Space)\}$/
 
-/** Writes what RE2 spells differently than Java, and rejects what RE2 would read as something else. */
+/** Translates Java syntax that RE2 spells differently, and rejects syntax that has another meaning in RE2. */
 function translate(source: string): string | { readonly problem: string } {
   let translated = ''
   let isInClass = false

@@ -1,16 +1,16 @@
 import cluster from 'node:cluster'
+import { runCli } from './cli/index.js'
 import { terminalOf } from './cli/terminal.js'
-import { runCli } from './cli.js'
 
 const args = process.argv.slice(2)
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // Whoever reads the output may have seen enough, as `head` does: that is no failure. And what a service prints is its
-  // log: if the disk is full, it serves without.
+  // A reader may close the pipe early, as `head` does, which is not a failure. The output of a service is its
+  // log: if the disk is full, the service continues without it.
   if (error.code !== 'EPIPE' && args[0] !== 'start') throw error
 })
-// There is nowhere left to say it.
+// An error of stderr cannot be reported.
 process.stderr.on('error', () => {})
 
 process.exitCode = await runCli(args, terminalOf(process))
-// One that cannot serve ends, whatever it still has open: only then does the primary start another.
+// A worker that cannot serve exits, even with open handles: the primary starts another only after its exit.
 if (cluster.isWorker && process.exitCode !== 0) process.exit()

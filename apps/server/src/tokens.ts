@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Caller } from './config/callers.js'
 import type { Config } from './config/config.js'
+import type { Caller } from './config/sections/callers.js'
 
 /** SHA-256 digests of the tokens: equal in length, so that comparing them takes constant time. */
 export interface Tokens {

@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { BUILT_IN } from '../src/config/built-in.js'
 import { loadConfig } from '../src/config/load.js'
-import { describeMistakes } from '../src/config/mistakes.js'
-import { valueSchema } from '../src/config/schema.js'
+import { BUILT_IN } from '../src/config/schema/built-in-policies.js'
+import { valueSchema } from '../src/config/schema/file-schema.js'
+import { formatConfigErrors } from '../src/config-file/config-error.js'
 import { optionsOf } from './options-of.js'
 
-const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/operators/configuration.md', import.meta.url), 'utf8')
 
 const builtIns = Object.keys(BUILT_IN)
-/** What a built-in policy has inside is what every policy has. */
+/** Without the options of each built-in policy, which are those of every policy. */
 const options = optionsOf(valueSchema).filter(
   ({ path }) =>
     !builtIns.some((name) => path.startsWith(`policies.${name}.`)) &&
-    // What Spring's spellings have inside is what ours have.
-    !path.startsWith('spring.cloud.gateway.') &&
+    // docs/operators/gateway.md has the options of a Spring application.
+    !/^(spring\.|server\b|management\b|resilience4j\b)/.test(path) &&
     !path.startsWith('gateway.default-filters['),
 )
 
-/** The tables of options: what stands in code in the first column, and the last column. */
+/** The tables of options: the code in the first column, and the last column. */
 const rows = new Map(
   [...page.matchAll(/^\| `([^`]+)` \|.*\| ([^|]*) ?\|$/gm)]
     .map((match) => [match[1]!, match[2]!.trim()] as const)
@@ -31,12 +31,12 @@ const examples = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) =
   text: match[1]!,
 }))
 
-/** Every variable that stands in an example, set to something that fits everywhere. */
+/** Every variable of an example, with a value that is valid everywhere. */
 const env = Object.fromEntries(
   [...page.matchAll(/\$\{([A-Z_]+)\}/g)].map((match) => [match[1]!, `the-value-of-${match[1]}`]),
 )
 
-describe('docs/configuration.md', () => {
+describe('docs/operators/configuration.md', () => {
   const plain = options.filter(({ path }) => !builtIns.some((name) => path === `policies.${name}`))
   it.each(plain)('has $path in a table, with its default', ({ path, schema }) => {
     const shown = rows.get(path)
@@ -46,7 +46,7 @@ describe('docs/configuration.md', () => {
     else expect(shown).toContain(`\`${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)}\``)
   })
 
-  it('has no option that is not there', () => {
+  it('has no unknown option', () => {
     const known = options.map(({ path }) => path)
     expect([...rows.keys()].filter((name) => !known.includes(name))).toStrictEqual([])
   })
@@ -56,9 +56,9 @@ describe('docs/configuration.md', () => {
     expect(rows.get(`policies.${name}`)).toBe(written.join(', '))
   })
 
-  it.each(examples)('has an example in line $line that is right', ({ text }) => {
+  it.each(examples)('has a valid example in line $line', ({ text }) => {
     const loaded = loadConfig({ text, env })
-    expect('mistakes' in loaded ? describeMistakes(loaded.mistakes, 'example') : '').toBe('')
+    expect('errors' in loaded ? formatConfigErrors(loaded.errors, 'example') : '').toBe('')
   })
 
   it('has an example of every option', () => {
@@ -67,12 +67,12 @@ describe('docs/configuration.md', () => {
   })
 })
 
-/** The options that a file uses, as they are called in tables. */
+/** The options that a file uses, by their names in the tables. */
 function pathsOf(value: unknown, path: string): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => pathsOf(item, `${path}[]`))
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inside]) => {
-    const known = path !== 'policies' || builtIns.includes(name)
+    const known = path === 'policies' ? builtIns.includes(name) : path !== 'gateway.cors'
     const at = path === '' ? name : `${path}.${known ? name : '*'}`
     return [at, ...pathsOf(inside, at)]
   })

@@ -7,10 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { makeTree, readImage, type Tree } from './container.js'
 import { type RunningProgram, root, startProgram } from './program.js'
-import { ask, CHECK, RESET } from './service.js'
+import { ask, CHECK, RESET } from './start-service.js'
 
-// Images cannot be built where tests run. What they run can be: the same commands, as somebody who owns nothing, in
-// the same files, where nothing can be written.
+// Tests cannot build images. They run the same commands with the same files, as a user without permission to write them.
 
 interface Compose {
   readonly services: Readonly<Record<'tidegate' | 'redis', ComposeService>>
@@ -27,7 +26,7 @@ interface ComposeService {
 const image = readImage()
 const compose = parse(readFileSync(join(root, 'deploy/compose.yaml'), 'utf8')) as Compose
 const { tidegate, redis } = compose.services
-/** Nobody; without root, whoever runs the tests. */
+/** An unprivileged user; without root, the user who runs the tests. */
 const uid = process.getuid?.() === 0 ? 65534 : undefined
 
 let tree: Tree
@@ -74,7 +73,7 @@ describe('the image', () => {
     }
   })
 
-  it('serves, is found healthy, and ends with 0 when it is told to stop', async () => {
+  it('serves, passes its health check, and exits with 0 on SIGTERM', async () => {
     const env = await environment()
     expect(runHealthCheck(env)).toBe(1)
     const service = await start(image.command, env)
@@ -91,7 +90,7 @@ describe('the image', () => {
 })
 
 describe('the compose file', () => {
-  it('says everything as text: a bare no would be a boolean', () => {
+  it('has only text in its environment: no without quotes would be a boolean', () => {
     for (const { command } of [tidegate, redis]) {
       expect(command.every((word) => typeof word === 'string')).toBe(true)
     }
@@ -113,7 +112,7 @@ describe('the compose file', () => {
     let service: RunningProgram | undefined
     try {
       const [from = '', to = ''] = tidegate.volumes[0]!.split(':')
-      // A copy: the repository may be where only its owner can read.
+      // A copy: the repository may be readable only by its owner.
       cpSync(join(root, 'deploy', from), folder, { recursive: true })
       chmodSync(folder, 0o755)
       const command = tidegate.command.map((word) => word.replace(to, folder))

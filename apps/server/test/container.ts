@@ -14,10 +14,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { root } from './program.js'
 
-/** What deploy/Dockerfile says about the image that it makes. */
+/** The image of deploy/Dockerfile. */
 export interface Image {
   readonly workdir: string
-  /** What is copied from where it was built, and to where in the working directory. */
+  /** Paths that are copied from the build stage to the working directory. */
   readonly copied: readonly (readonly [from: string, to: string])[]
   readonly env: Readonly<Record<string, string>>
   readonly user: string | undefined
@@ -44,7 +44,7 @@ export function readImage(): Image {
   }
 }
 
-/** The image's files, as far as they are ours, where nobody may write. */
+/** The files of the image, in a read-only folder. */
 export interface Tree {
   readonly folder: string
   remove(): void
@@ -53,7 +53,7 @@ export interface Tree {
 export function makeTree(image: Image): Tree {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-image-'))
   for (const [from, to] of image.copied) {
-    if (from === 'node_modules') copyDependencies(join(folder, to))
+    if (from === 'node_modules') copyDependencies(folder)
     else cpSync(join(root, from), join(folder, to), { recursive: true, filter: isNoDependency })
   }
   setModes(folder, 0o555, 0o444)
@@ -70,14 +70,16 @@ function isNoDependency(path: string): boolean {
   return !path.endsWith('/node_modules')
 }
 
-/** What `npm ci --omit=dev --workspace tidegate` installs: packages, links to ours, and the command. */
-function copyDependencies(to: string): void {
+/**
+ * The packages that `npm ci --omit=dev --workspace tidegate` installs, at the root and below `apps/server`, the links to the
+ * packages of this repository, and the command.
+ */
+function copyDependencies(folder: string): void {
   const args = ['ls', '--all', '--omit=dev', '--workspace', 'tidegate', '--parseable']
   const { stdout } = spawnSync('npm', args, { cwd: root, encoding: 'utf8' })
-  const from = join(root, 'node_modules')
   for (const path of stdout.trim().split('\n').sort()) {
-    const target = join(to, relative(from, path))
-    if (!path.startsWith(`${from}/`)) continue
+    if (!path.includes('/node_modules/')) continue
+    const target = join(folder, relative(root, path))
     mkdirSync(dirname(target), { recursive: true })
     cpSync(path, target, {
       recursive: true,
@@ -86,11 +88,12 @@ function copyDependencies(to: string): void {
     })
   }
   const { bin } = JSON.parse(readFileSync(join(root, 'apps/server/package.json'), 'utf8'))
-  mkdirSync(join(to, '.bin'))
-  symlinkSync(join('..', 'tidegate', bin.tidegate), join(to, '.bin', 'tidegate'))
+  const binaries = join(folder, 'node_modules', '.bin')
+  mkdirSync(binaries)
+  symlinkSync(join('..', 'tidegate', bin.tidegate), join(binaries, 'tidegate'))
 }
 
-/** The modes of all folders and files below; what can be run still can. */
+/** Sets the modes of all folders and files below. Executable files stay executable. */
 function setModes(path: string, folders: number, files: number): void {
   const stat = lstatSync(path)
   if (stat.isSymbolicLink()) return

@@ -1,7 +1,7 @@
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeContract } from './contract.js'
-import { CHECK, redisStore, startService } from './service.js'
+import { CHECK, redisStore, startService } from './start-service.js'
 
 let redis: RedisServer
 beforeAll(async () => {
@@ -22,10 +22,10 @@ describe('two instances on one Redis', () => {
     const file = `store: ${redisStore(redis)}\npolicies: { shared-${algorithm}: { algorithm: ${algorithm}, ${numbers} } }`
     const instances = [await startService(file), await startService(file)]
     try {
-      const asks = Array.from({ length: 200 }, (_, i) =>
+      const requests = Array.from({ length: 200 }, (_, i) =>
         instances[i % 2]!.get(`${CHECK}?policy=shared-${algorithm}&key=one`),
       )
-      const statuses = (await Promise.all(asks)).map(({ status }) => status)
+      const statuses = (await Promise.all(requests)).map(({ status }) => status)
       expect(statuses.filter((status) => status === 200)).toHaveLength(50)
       expect(statuses.filter((status) => status === 429)).toHaveLength(150)
     } finally {

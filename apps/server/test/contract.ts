@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BATCH, CHECK, REMAINING, RESET, type Reply, startService, type TestService } from './service.js'
+import { describeReservations } from './contract-reservations.js'
+import { describeSlots } from './contract-slots.js'
+import {
+  BATCH,
+  CHECK,
+  REMAINING,
+  RESET,
+  type Reply,
+  startService,
+  type TestService,
+} from './start-service.js'
 
-/** The five built-in policies, as they are asked for, and a wait that is right for their 101st unit. */
+/** The five built-in policies by the name in a request, and the wait for their 101st unit. */
 const ALGORITHMS = [
   { algorithm: 'TOKEN_BUCKET', policy: 'token_bucket', window: 10, retry: [1, 1], reset: [10, 10] },
   { algorithm: 'LEAKY_BUCKET', policy: 'leaky_bucket', window: 10, retry: [1, 1], reset: [10, 10] },
@@ -16,7 +26,7 @@ const ALGORITHMS = [
   { algorithm: 'FIXED_WINDOW', policy: 'fixed_window', window: 60, retry: [1, 60], reset: [1, 60] },
 ] as const
 
-/** Windows so long that no test sees the end of one. */
+/** Windows so long that none ends during a test. */
 const FILE = `
 default: per-user
 policies:
@@ -29,12 +39,12 @@ rules:
   - { name: login, match: { path: /login, methods: [POST] }, key: "ip:{ip}", policy: login }
 `
 
-/** Chapter and verse of what the service promises, on any store. */
+/** The contract of the service, on any store. */
 export function describeContract(storeName: string, store: () => string): void {
   let plain: TestService
   let service: TestService
   let keys = 0
-  /** A key that nobody has used. */
+  /** An unused key. */
   const newKey = () => `${storeName}:${process.pid}:${keys++}`
   const url = (path: string, query: Record<string, string | number>) =>
     `${path}?${new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))}`
@@ -49,7 +59,7 @@ export function describeContract(storeName: string, store: () => string): void {
   })
 
   describe.each(ALGORITHMS)('$algorithm', ({ algorithm, policy, window, retry, reset }) => {
-    it('allows with 200, and says so in the body and the headers', async () => {
+    it('allows with 200, a body and headers', async () => {
       const key = newKey()
       const { status, headers, body } = await plain.get(url(CHECK, { algorithm, key }))
       expect(status).toBe(200)
@@ -63,7 +73,9 @@ export function describeContract(storeName: string, store: () => string): void {
         resetAfterSeconds: body.resetAfterSeconds,
         retryAfterSeconds: 0,
         message: 'Request allowed',
+        timeMs: expect.any(Number),
       })
+      expect(Math.abs(body.timeMs - Date.now())).toBeLessThan(60_000)
       expect(Object.keys(body)).toStrictEqual([
         'allowed',
         'key',
@@ -74,6 +86,7 @@ export function describeContract(storeName: string, store: () => string): void {
         'resetAfterSeconds',
         'retryAfterSeconds',
         'message',
+        'timeMs',
       ])
       expectHeaders(headers, { policy, limit: 100, remaining: 99, window, wait: body.resetAfterSeconds })
       expect(headers.get('x-ratelimit-reset')).toMatch(/^\d{10}$/)
@@ -85,7 +98,7 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
     })
 
-    it('allows exactly the limit, then refuses with 429 and when to come back', async () => {
+    it('allows exactly the limit, then denies with 429 and Retry-After', async () => {
       const key = newKey()
       const all = await plain.get(url(CHECK, { algorithm, key, permits: 100 }))
       expect(all.body).toMatchObject({ allowed: true, remaining: 0 })
@@ -101,6 +114,7 @@ export function describeContract(storeName: string, store: () => string): void {
         resetAfterSeconds: expect.any(Number),
         retryAfterSeconds: expect.any(Number),
         message: 'Rate limit exceeded',
+        timeMs: expect.any(Number),
       })
       expect(body.remaining).toBeLessThan(2)
       expect(body.retryAfterSeconds).toBeGreaterThanOrEqual(retry[0])
@@ -113,7 +127,7 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(headers.get('cache-control')).toBe('no-store')
     })
 
-    it('is asked for by JSON in the same words', async () => {
+    it('accepts the same fields as JSON', async () => {
       const key = newKey()
       const { status, body } = await plain.post(CHECK, { algorithm, key, permits: 40 })
       expect(status).toBe(200)
@@ -121,7 +135,7 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(Object.keys(body)[0]).toBe('allowed')
     })
 
-    it('peeks with 200 whatever it says, and counts nothing', async () => {
+    it('peeks with 200 in any case, without counting', async () => {
       const key = newKey()
       const untouched = await plain.get(url(REMAINING, { algorithm, key }))
       expect(untouched.status).toBe(200)
@@ -135,7 +149,7 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(used.headers.has('retry-after')).toBe(false)
     })
 
-    it('forgets a key by reset, in this policy or in all', async () => {
+    it('resets a key, in this policy or in all', async () => {
       const key = newKey()
       const used = async () => 100 - (await plain.get(url(REMAINING, { algorithm, key }))).body.remaining
       await plain.get(url(CHECK, { algorithm, key, permits: 100 }))
@@ -143,7 +157,7 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(elsewhere.status).toBe(200)
       expect(await used()).toBeGreaterThan(90)
       const one = await plain.asAdmin(url(RESET, { key, policy }), { method: 'DELETE' })
-      expect(one.body).toStrictEqual({ key, policies: [policy], message: 'Forgotten' })
+      expect(one.body).toStrictEqual({ key, policies: [policy], message: 'Reset' })
       expect(await used()).toBe(0)
       await plain.get(url(CHECK, { algorithm, key, permits: 100 }))
       const all = await plain.asAdmin(url(RESET, { key }), { method: 'DELETE' })
@@ -152,7 +166,7 @@ export function describeContract(storeName: string, store: () => string): void {
     })
   })
 
-  it('lets exactly the limit through, however many ask at the same time', async () => {
+  it('allows exactly the limit to concurrent requests', async () => {
     const key = newKey()
     const ask = () => service.get(url(CHECK, { policy: 'login', key }))
     const answers = await Promise.all(Array.from({ length: 20 }, ask))
@@ -165,7 +179,7 @@ export function describeContract(storeName: string, store: () => string): void {
     expect(body).toMatchObject({ algorithm: 'SLIDING_WINDOW', policy: 'sliding_window' })
   })
 
-  it('neither algorithm nor policy: TOKEN_BUCKET, or the default of the file', async () => {
+  it('without algorithm and policy, TOKEN_BUCKET or the default of the file is used', async () => {
     const key = newKey()
     expect((await plain.get(url(CHECK, { key }))).body).toMatchObject({ policy: 'token_bucket', limit: 100 })
     expect((await service.get(url(CHECK, { key }))).body).toMatchObject({
@@ -175,7 +189,7 @@ export function describeContract(storeName: string, store: () => string): void {
     })
   })
 
-  it('a policy of the file by its name', async () => {
+  it('a policy of the file is used by its name', async () => {
     const { status, body } = await service.post(CHECK, { key: newKey(), policy: 'login', permits: 2 })
     expect(status).toBe(200)
     expect(body).toMatchObject({ policy: 'login', algorithm: 'SLIDING_WINDOW', limit: 3, remaining: 1 })
@@ -189,10 +203,10 @@ export function describeContract(storeName: string, store: () => string): void {
     expect(bare.status).toBe(429)
   })
 
-  describe('input that can never be right is 400, names the field, and changes nothing', () => {
+  describe('invalid input is 400 with the field, and has no effect:', () => {
     const rows: [string, Record<string, string | number>, string][] = [
       ['an unknown algorithm', { algorithm: 'GCRA' }, 'algorithm'],
-      ['an algorithm in small letters', { algorithm: 'token_bucket' }, 'algorithm'],
+      ['an algorithm in lower case', { algorithm: 'token_bucket' }, 'algorithm'],
       ['algorithm and policy', { algorithm: 'TOKEN_BUCKET', policy: 'token_bucket' }, 'algorithm'],
       ['permits 0', { permits: 0 }, 'permits'],
       ['negative permits', { permits: -1 }, 'permits'],
@@ -242,7 +256,7 @@ export function describeContract(storeName: string, store: () => string): void {
       expect((await plain.get(url(REMAINING, { key }))).body.remaining).toBe(100)
     })
 
-    it('an unknown algorithm, with those that there are', async () => {
+    it('an unknown algorithm, with the list of algorithms', async () => {
       const choices =
         'TOKEN_BUCKET, SLIDING_WINDOW, SLIDING_WINDOW_LOG, SLIDING_WINDOW_COUNTER, FIXED_WINDOW, LEAKY_BUCKET'
       const must = `must be one of ${choices}, got "GCRA".`
@@ -272,7 +286,7 @@ export function describeContract(storeName: string, store: () => string): void {
       ['a key with a C1 control character', '%C2%85'],
       ['a key of 257 bytes', 'a'.repeat(257)],
       ['a key of 129 characters of two bytes', '%C3%A9'.repeat(129)],
-      ['bytes that are no UTF-8', '%FF'],
+      ['invalid UTF-8', '%FF'],
       ['an overlong escape', '%C0%AF'],
       ['half an escape', '%4'],
       ['a lone surrogate', '%ED%A0%80'],
@@ -293,7 +307,7 @@ export function describeContract(storeName: string, store: () => string): void {
     'constructor',
     '{tag}',
     '<img onerror=x>',
-  ])('any other key is a key: %s', async (odd) => {
+  ])('any other key is valid: %s', async (odd) => {
     const key = odd.length === 256 ? odd : odd + newKey()
     const first = await plain.get(url(CHECK, { key, permits: 60 }))
     expect(first.body).toMatchObject({ allowed: true, key, limit: 100 })
@@ -315,7 +329,7 @@ export function describeContract(storeName: string, store: () => string): void {
     }
   })
 
-  it('HEAD on check is 405, and counts nothing', async () => {
+  it('HEAD on check is 405, without counting', async () => {
     const key = newKey()
     const { status, headers } = await plain.get(url(CHECK, { key }), { method: 'HEAD' })
     expect(status).toBe(405)
@@ -324,7 +338,7 @@ export function describeContract(storeName: string, store: () => string): void {
   })
 
   describe('a batch', () => {
-    it('answers each by itself, in order, with 200', async () => {
+    it('checks each entry separately, in order, with 200', async () => {
       const [a, b] = [newKey(), newKey()]
       const checks = [
         { key: a, policy: 'login', permits: 2 },
@@ -352,12 +366,13 @@ export function describeContract(storeName: string, store: () => string): void {
         resetAfterSeconds: 1,
         retryAfterSeconds: 0,
         message: 'Request allowed',
+        timeMs: expect.any(Number),
       })
       expect(body.results[1]).toMatchObject({ key: a, message: 'Rate limit exceeded', remaining: 1 })
       expect(headers.get('cache-control')).toBe('no-store')
     })
 
-    it('takes all or nothing if it is atomic: 200 or 429', async () => {
+    it('is all or nothing if it is atomic: 200 or 429', async () => {
       const [a, b] = [newKey(), newKey()]
       const checks = [
         { key: a, policy: 'per-user', permits: 6 },
@@ -396,7 +411,7 @@ export function describeContract(storeName: string, store: () => string): void {
       expect((await service.get(url(REMAINING, { key }))).body.remaining).toBe(10)
     })
 
-    it('that is atomic counts one key once, and refuses what together can never be', async () => {
+    it('that is atomic adds up the permits of one key, and rejects a sum above the limit', async () => {
       const key = newKey()
       const half = { key, policy: 'per-user', permits: 5 }
       const { status, body } = await service.post(BATCH, { checks: [half, half, half], atomic: true })
@@ -426,7 +441,7 @@ export function describeContract(storeName: string, store: () => string): void {
   })
 
   describe('the rules of the file', () => {
-    it('are checked for a request: which matched, and which refused', async () => {
+    it('are checked for a request: which matched, and which denied', async () => {
       const headers = { 'X-User-Id': newKey() }
       const key = `user:${headers['X-User-Id']}`
       const request = { method: 'POST', path: '/login?x=1', headers, ip: randomAddress() }
@@ -437,7 +452,7 @@ export function describeContract(storeName: string, store: () => string): void {
         message: 'Request allowed',
         retryAfterSeconds: 0,
         matched: ['everybody', 'each user', 'login'],
-        refused: [],
+        denied: [],
         withoutKey: [],
       })
       expect(first.body.results[1]).toMatchObject({
@@ -455,12 +470,21 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(fourth.body).toMatchObject({
         allowed: false,
         message: 'Rate limit exceeded',
-        refused: ['login'],
+        denied: ['login'],
       })
       expect(fourth.headers.get('x-ratelimit-limit')).toBe('3')
       expect(fourth.headers.get('retry-after')).toBe(String(fourth.body.retryAfterSeconds))
       // All or nothing: the user was charged three times, not four.
       expect((await service.get(url(REMAINING, { policy: 'per-user', key }))).body.remaining).toBe(7)
+    })
+
+    it.each([
+      ['post', '/login'],
+      ['POST', '//a/login'],
+      ['POST', '/a/;/../login'],
+    ])('match %s %s, as some applications read it', async (method, path) => {
+      const { body } = await service.post(CHECK, { request: { method, path, ip: '198.51.100.77' } })
+      expect(body.matched).toContain('login')
     })
 
     it('that do not match are not checked, and those without a key are named', async () => {
@@ -470,10 +494,10 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(noAddress.body).toMatchObject({ matched: ['everybody', 'each user'], withoutKey: ['login'] })
     })
 
-    it('if there are none, let everything through', async () => {
+    it('allow every request if there are none', async () => {
       const { status, body, headers } = await plain.post(CHECK, { request: { method: 'GET', path: '/' } })
       expect(status).toBe(200)
-      expect(body).toMatchObject({ allowed: true, matched: [], refused: [], results: [] })
+      expect(body).toMatchObject({ allowed: true, matched: [], denied: [], results: [] })
       expect(headers.has('ratelimit')).toBe(false)
     })
 
@@ -481,8 +505,8 @@ export function describeContract(storeName: string, store: () => string): void {
       ['no path', { method: 'GET' }, 'request.path'],
       ['no method', { path: '/' }, 'request.method'],
       ['a path without a canonical form', { method: 'GET', path: '/a/%2f' }, 'request.path'],
-      ['an address that is none', { method: 'GET', path: '/', ip: '1.2.3' }, 'request.ip'],
-      ['a method that is none', { method: 'GE T', path: '/' }, 'request.method'],
+      ['an invalid address', { method: 'GET', path: '/', ip: '1.2.3' }, 'request.ip'],
+      ['an invalid method', { method: 'GE T', path: '/' }, 'request.method'],
       ['headers that are a list', { method: 'GET', path: '/', headers: [] }, 'request.headers'],
       ['a header that is a number', { method: 'GET', path: '/', headers: { a: 1 } }, 'request.headers.a'],
       ['an unknown field', { method: 'GET', path: '/', host: 'a' }, 'request.host'],
@@ -492,12 +516,15 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(body.field).toBe(field)
     })
 
-    it('go without a key of one’s own', async () => {
+    it('cannot be combined with a key', async () => {
       const { status, body } = await service.post(CHECK, { key: 'a', request: { method: 'GET', path: '/' } })
       expect(status).toBe(400)
       expect(body.field).toBe('key')
     })
   })
+
+  describeReservations(store, newKey)
+  describeSlots(store, newKey)
 }
 
 interface Shown {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { type Exposition, expositionAt } from './metrics.js'
 import { readQuery } from './promql.js'
-import { startService, type TestService } from './service.js'
+import { type Exposition, expositionAt } from './scrape.js'
+import { startService, type TestService } from './start-service.js'
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 
@@ -24,8 +24,8 @@ const recorded = new Map(rules.flatMap(({ record, expr }) => (record === undefin
 
 const dashboard = JSON.parse(read('deploy/grafana/tidegate-dashboard.json')) as unknown
 const shown = [...queriesIn(dashboard)]
-const onPage = [...read('docs/service.md').matchAll(/^```promql\n([\s\S]*?)^```$/gm)].flatMap((match) =>
-  match[1]!.split('\n').filter((line) => line !== '' && !line.startsWith('#')),
+const onPage = [...read('docs/operators/monitoring.md').matchAll(/^```promql\n([\s\S]*?)^```$/gm)].flatMap(
+  (match) => match[1]!.split('\n').filter((line) => line !== '' && !line.startsWith('#')),
 )
 
 let service: TestService
@@ -36,15 +36,15 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-describe('every series exists that is named', () => {
+describe('every series exists that is used', () => {
   it.each(rules.map(({ record, alert, expr }) => [alert ?? record, expr]))('by the rule %s', (_name, expr) =>
     expectToExist(expr!),
   )
   it.each(shown)('on the dashboard, in %s', expectToExist)
-  it.each(onPage)('in docs/service.md, in %s', expectToExist)
+  it.each(onPage)('in docs/operators/monitoring.md, in %s', expectToExist)
 })
 
-it('a series that does not exist is found out', () => {
+it('the check detects an unknown series, label or value', () => {
   for (const query of [
     'rate_limiter_request_total',
     'rate_limiter_requests_total{allowed="no"}',
@@ -55,13 +55,13 @@ it('a series that does not exist is found out', () => {
   }
 })
 
-it('there are queries to look at', () => {
+it('there are queries to check', () => {
   expect(shown.length).toBeGreaterThan(15)
   expect(alerts.length).toBeGreaterThan(5)
   expect(onPage).toHaveLength(3)
 })
 
-it('everything that the limiter counts is on the dashboard', () => {
+it('every metric of the limiter is on the dashboard', () => {
   const named = new Set(shown.flatMap((query) => readQuery(query).selectors.map(({ name }) => name)))
   const ours = [...exposition.types.keys()].filter((name) => name.startsWith('rate_limiter_'))
   const isShown = (name: string) => [name, `${name}_bucket`, `${name}_count`].some((one) => named.has(one))
@@ -69,14 +69,14 @@ it('everything that the limiter counts is on the dashboard', () => {
   expect(ours.length).toBeGreaterThan(8)
 })
 
-it.each(alerts)('the alert $alert says how bad it is, what is wrong and what to do', (alert) => {
+it.each(alerts)('the alert $alert has a severity, a summary and a description', (alert) => {
   expect(alert.labels?.severity).toMatch(/^(critical|warning)$/)
   expect(alert.annotations?.summary?.length).toBeGreaterThan(20)
   expect(alert.annotations?.description?.length).toBeGreaterThan(20)
   expect(alert.for ?? '1m').toMatch(/^\d+[smh]$/)
 })
 
-/** What Prometheus itself adds to every series. */
+/** Labels that Prometheus adds to every series. */
 const ADDED = ['job', 'instance']
 
 function expectToExist(query: string): void {
@@ -89,12 +89,12 @@ function expectToExist(query: string): void {
       for (const label of readQuery(expr).groupedBy) labels.add(label)
       continue
     }
-    const asked = matchers.filter(({ label, value }) => !ADDED.includes(label) && !value.startsWith('$'))
-    expect(asked.map(({ operator }) => operator).filter((operator) => operator !== '=')).toStrictEqual([])
+    const own = matchers.filter(({ label, value }) => !ADDED.includes(label) && !value.startsWith('$'))
+    expect(own.map(({ operator }) => operator).filter((operator) => operator !== '=')).toStrictEqual([])
     const found = exposition.samples.filter(
-      (sample) => sample.name === name && asked.every(({ label, value }) => sample.labels[label] === value),
+      (sample) => sample.name === name && own.every(({ label, value }) => sample.labels[label] === value),
     )
-    expect(found.length, `${name} with ${JSON.stringify(asked)}`).toBeGreaterThan(0)
+    expect(found.length, `${name} with ${JSON.stringify(own)}`).toBeGreaterThan(0)
     for (const label of Object.keys(found[0]!.labels)) labels.add(label)
   }
   for (const label of groupedBy) expect([...labels]).toContain(label)

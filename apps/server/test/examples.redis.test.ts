@@ -7,7 +7,7 @@ import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from './process.js'
 import { type RunningProgram, root, startProgram } from './program.js'
-import { redisStore } from './service.js'
+import { redisStore } from './start-service.js'
 
 const example = (path: string) => join(root, 'examples', path)
 
@@ -16,7 +16,7 @@ let service: ServerProcess
 let file: ReturnType<typeof configFile>
 beforeAll(async () => {
   redis = await startRedis()
-  // As it is, but on this Redis, and patient: a busy machine is no outage.
+  // Unchanged except for the address of Redis and a long deadline: a busy machine must not look like an outage.
   const yaml = readFileSync(example('service/tidegate.yaml'), 'utf8')
   file = configFile(yaml.replace(/^store: redis:.*$/m, `store: ${redisStore(redis)}`))
   service = await startProcess(['--config', file.path])
@@ -43,37 +43,37 @@ function run(command: string, args: readonly string[], env: Record<string, strin
   })
 }
 
-const NOBODY = 'http://127.0.0.1:1'
+const CLOSED_PORT = 'http://127.0.0.1:1'
 
 describe('examples/any-language/check.sh', () => {
   const check = (args: string[], env?: Record<string, string>) =>
     run('sh', [example('any-language/check.sh'), ...args], env)
 
-  it('lets through, and refuses with when to come back', async () => {
+  it('allows, and denies with the time to wait', async () => {
     for (let i = 0; i < 5; i++) {
       expect(await check(['shell job & more', 'login'])).toStrictEqual({ code: 0, out: 'allowed\n', err: '' })
     }
     const { code, out } = await check(['shell job & more', 'login'])
     expect(code).toBe(1)
-    expect(out).toMatch(/^refused, try again in (900|8\d\d) seconds\n$/)
+    expect(out).toMatch(/^denied, try again in (900|8\d\d) seconds\n$/)
     expect((await check(['shell job & more'])).code).toBe(0)
   })
 
-  it('tells a wrong question from no answer', async () => {
+  it('distinguishes an invalid request from no response', async () => {
     const wrong = await check(['a', 'no-such-policy'])
     expect(wrong.code).toBe(2)
     expect(wrong.err).toContain('There is no policy')
-    expect((await check(['a'], { TIDEGATE_URL: NOBODY })).code).toBe(3)
+    expect((await check(['a'], { TIDEGATE_URL: CLOSED_PORT })).code).toBe(3)
   })
 
-  it.each([502, 503])('takes %i of a proxy that has lost the service for no answer', async (status) => {
+  it.each([502, 503])('treats %i of a proxy as no response', async (status) => {
     const proxy = createServer((_request, response) => response.writeHead(status).end('<html>'))
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
     const { port } = proxy.address() as AddressInfo
     const { code, err } = await check(['a'], { TIDEGATE_URL: `http://127.0.0.1:${port}` })
     proxy.close()
     expect(code).toBe(3)
-    expect(err).toMatch(/^(no answer|the limiter has lost its store)/)
+    expect(err).toMatch(/^(service|store) unavailable/)
   })
 })
 
@@ -81,15 +81,15 @@ describe('examples/any-language/tidegate.py', () => {
   const python = (...args: string[]) =>
     run('python3', [example('any-language/tidegate.py'), '--url', service.url, '--timeout', '10', ...args])
 
-  it('lets five through, and refuses two', async () => {
+  it('allows five, and denies two', async () => {
     const { code, out } = await python('python:1', '--policy', 'login', '--times', '7')
     const lines = out.trim().split('\n')
     expect(lines.slice(0, 5)).toStrictEqual([4, 3, 2, 1, 0].map((left) => `allowed, ${left} left`))
-    expect(lines.slice(5).join('\n')).toMatch(/^(refused, try again in \d+ s\n?){2}$/)
+    expect(lines.slice(5).join('\n')).toMatch(/^(denied, try again in \d+ s\n?){2}$/)
     expect(code).toBe(1)
   })
 
-  it('waits as long as it is told to, and no longer than it has patience', async () => {
+  it('waits for Retry-After, but no longer than --wait', async () => {
     const bucket = ['python:2', '--policy', 'token_bucket', '--permits']
     expect((await python(...bucket, '100')).code).toBe(0)
     const patient = await python(...bucket, '20', '--wait', '60')
@@ -97,11 +97,14 @@ describe('examples/any-language/tidegate.py', () => {
     expect(patient.out).toMatch(/^allowed/)
     const impatient = await python(...bucket, '100', '--wait', '1')
     expect(impatient.code).toBe(1)
-    expect(impatient.out).toMatch(/^refused, try again in \d+ s$/m)
+    expect(impatient.out).toMatch(/^denied, try again in \d+ s$/m)
   })
 
-  it('lets through when nobody answers, and says of a wrong question why', async () => {
-    expect(await python('python:4', '--url', NOBODY)).toMatchObject({ code: 0, out: 'allowed, uncounted\n' })
+  it('allows if the service is down, and explains an invalid request', async () => {
+    expect(await python('python:4', '--url', CLOSED_PORT)).toMatchObject({
+      code: 0,
+      out: 'allowed, uncounted\n',
+    })
     for (const wrong of [
       ['--permits', '0'],
       ['--permits', '1000'],
@@ -138,11 +141,11 @@ describe('examples/service/forwarder.mjs', () => {
     return startProgram({
       command: process.execPath,
       args: [example('service/forwarder.mjs'), to, '0'],
-      env: { TIDEGATE_URL: tidegate, PATIENCE_MS: '10000' },
+      env: { TIDEGATE_URL: tidegate, TIMEOUT_MS: '10000' },
     })
   }
 
-  it('passes on what is allowed, with what the client should know', async () => {
+  it('forwards allowed requests, with the rate limit headers', async () => {
     const response = await fetch(`${forwarder.url}/orders?a=b`, {
       method: 'POST',
       body: 'x'.repeat(100_000),
@@ -157,28 +160,28 @@ describe('examples/service/forwarder.mjs', () => {
     expect(headers.te).toBeUndefined()
   })
 
-  it('refuses by the rules of the file, and passes nothing on then', async () => {
+  it('denies by the rules of the file, without forwarding', async () => {
     const logIn = () => fetch(`${forwarder.url}//login/?next=/`, { method: 'POST' })
     for (let i = 0; i < 5; i++) expect((await logIn()).status).toBe(200)
     const passed = seen.length
-    const refused = await logIn()
-    expect(refused.status).toBe(429)
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800)
-    expect(await refused.json()).toMatchObject({ error: 'rate_limit_exceeded' })
+    const denied = await logIn()
+    expect(denied.status).toBe(429)
+    expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(800)
+    expect(await denied.json()).toMatchObject({ error: 'rate_limit_exceeded' })
     expect((await fetch(`${forwarder.url}/a%2fb`)).status).toBe(400)
     expect(seen).toHaveLength(passed)
   })
 
-  it('ends the answer of an upstream that dies in the middle of it', async () => {
+  it('ends the response if the upstream dies in the middle of it', async () => {
     const response = await fetch(`${forwarder.url}/dies`)
     await expect(response.text()).rejects.toThrow()
   })
 
-  it('lets through when Tidegate does not answer', async () => {
-    const alone = await startForwarder(NOBODY)
+  it('allows while Tidegate is unavailable', async () => {
+    const alone = await startForwarder(CLOSED_PORT)
     try {
       expect((await fetch(`${alone.url}/orders`)).status).toBe(200)
-      expect(alone.lines.join('\n')).toContain('Tidegate does not answer')
+      expect(alone.lines.join('\n')).toContain('Tidegate unavailable')
     } finally {
       expect(await alone.stop()).toBe(0)
     }

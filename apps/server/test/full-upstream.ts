@@ -12,7 +12,7 @@ sys.stdin.read()
 `
 
 /**
- * An upstream that accepts nobody, and whose queue is full: the system lets whoever comes now wait. Node accepts everybody,
+ * An upstream that accepts no connection, and whose queue is full: the system lets new connections wait. Node accepts all,
  * so it is in Python.
  */
 export async function startFullUpstream(): Promise<{ url: string; close(): Promise<void> }> {

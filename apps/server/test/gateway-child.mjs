@@ -1,15 +1,15 @@
-// A gateway in a process of its own, whose memory can be told from that of a test. Argument: the upstream. Says where it
-// listens, and how much memory it uses whenever it is asked.
+// A gateway in a separate process, to measure its memory. Argument: the upstream. Sends its URL, and its memory for each
+// message.
 import { defineProxies } from '@tidegate/http'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { startGateway } from '../dist/gateway/gateway.js'
+import { startGateway } from '../dist/gateway/index.js'
 
 const route = {
   id: 'all',
   upstreams: [process.argv[2]],
   healthCheck: undefined,
-  limit: () => ({ refusal: undefined, headers: { 'x-ratelimit-limit': '1' }, holdMs: 0 }),
+  limiter: () => ({ denial: undefined, headers: { 'x-ratelimit-limit': '1' }, holdMs: 0 }),
   requestFilters: [],
   responseFilters: [],
   answer: undefined,

@@ -8,7 +8,7 @@ import { makeCertificate } from '@tidegate/fixtures/certificate'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type ServerProcess, startProcess } from './process.js'
 
-// An upstream that speaks TLS. Which certificates are believed is Node's business, so it takes a process of its own.
+// An upstream with TLS. Trusted certificates are an option of Node, so the gateway needs a separate process.
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-https-'))
 const [certificate, config] = [join(folder, 'cert.pem'), join(folder, 'tidegate.yaml')]
@@ -35,18 +35,18 @@ afterAll(() => {
 
 async function answerOf(env: Record<string, string>): Promise<Response> {
   gateway = await startProcess(['--config', config], env)
-  const said = gateway.logged().map(({ msg }) => /^The gateway serves on (\S+)$/.exec(String(msg))?.[1])
-  return fetch(said.find((url) => url !== undefined)!, { headers: { 'x-user-id': 'a' } })
+  const urls = gateway.log().map(({ msg }) => /^Gateway listening on (\S+)$/.exec(String(msg))?.[1])
+  return fetch(urls.find((url) => url !== undefined)!, { headers: { 'x-user-id': 'a' } })
 }
 
-it('is spoken to under its own name, and its certificate must be known', async () => {
+it('an https upstream gets its own host name, and its certificate is verified', async () => {
   const response = await answerOf({ NODE_EXTRA_CA_CERTS: certificate })
   const { port } = upstream.address() as AddressInfo
   expect(response.status).toBe(200)
   expect(await response.text()).toBe(`hello localhost:${port} localhost`)
 })
 
-it('with a certificate that nobody has vouched for is answered with 502', async () => {
+it('an https upstream with an untrusted certificate gets 502', async () => {
   const response = await answerOf({})
   expect(response.status).toBe(502)
   expect(await response.json()).toMatchObject({ error: 'bad_gateway' })

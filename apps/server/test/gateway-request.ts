@@ -10,7 +10,7 @@ interface Described {
   timeMs?: number
 }
 
-/** A request as the gateway sees it. */
+/** The facts of a request in the gateway. */
 export function gatewayRequest(described: Described = {}): GatewayRequest {
   const { method = 'GET', target = '/', headers = {}, ip = '192.0.2.1', timeMs = 0 } = described
   const address = parseAddress(ip)

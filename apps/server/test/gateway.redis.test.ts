@@ -6,9 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { redisStore, startService, type TestService } from './service.js'
+import { until } from './gateway.js'
+import { llmUpstream, USAGE } from './llm-upstream.js'
+import { REMAINING, redisStore, startService, type TestService } from './start-service.js'
 
-// The whole of it: a file, a service with its gateway, and a real upstream behind.
+// A file, a service with its gateway, and a real upstream.
 
 let redis: RedisServer
 let upstream: Server
@@ -42,11 +44,11 @@ async function start(yaml: string): Promise<TestService> {
   return service
 }
 
-/** As people ask: with curl, and the user in a header. */
+/** Sends a request with curl, with the user in a header. */
 async function curl(url: string, user?: string): Promise<{ status: number; headers: Headers; body: string }> {
   const who = user === undefined ? [] : ['-H', `X-User-Id: ${user}`]
-  const { stdout: said } = await promisify(execFile)('curl', ['-s', '-i', '--max-time', '20', ...who, url])
-  const [head = '', body = ''] = said.split('\r\n\r\n')
+  const { stdout } = await promisify(execFile)('curl', ['-s', '-i', '--max-time', '20', ...who, url])
+  const [head = '', body = ''] = stdout.split('\r\n\r\n')
   const [first = '', ...lines] = head.split('\r\n')
   const headers = new Headers(
     lines.map((line): [string, string] => {
@@ -81,7 +83,7 @@ describe.each(['memory', 'redis'])('on %s', (kind) => {
     ['SlidingWindowCounterRateLimiter', '{ limit: 3, windowSeconds: 86400 }'],
     ['TokenBucketRateLimiter', '{ capacity: 3, refillRate: 1/1h }'],
     ['LeakyBucketRateLimiter', '{ capacity: 3, leakRate: 1/1h }'],
-  ])('%s lets three pass, refuses the fourth with headers, and nobody else', async (name, args) => {
+  ])('%s allows three, denies the fourth with headers, and allows other keys', async (name, args) => {
     const filter = `{ name: ${name}, args: ${args} }`
     const service = await start(store() + springRoutes(filter))
     const url = `${service.service.gateway!.url}/api/test`
@@ -91,14 +93,14 @@ describe.each(['memory', 'redis'])('on %s', (kind) => {
       expect(passed.headers.get('x-ratelimit-limit')).toBe('3')
       expect(passed.headers.get('x-ratelimit-remaining')).toBe(String(left))
     }
-    const refused = await curl(url, 'user123')
-    expect(refused.status).toBe(429)
-    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0')
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(refused.headers.get('ratelimit-policy')).toMatch(/;q=3;/)
-    expect(JSON.parse(refused.body)).toMatchObject({ error: 'rate_limit_exceeded' })
+    const denied = await curl(url, 'user123')
+    expect(denied.status).toBe(429)
+    expect(denied.headers.get('x-ratelimit-remaining')).toBe('0')
+    expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(denied.headers.get('ratelimit-policy')).toMatch(/;q=3;/)
+    expect(JSON.parse(denied.body)).toMatchObject({ error: 'rate_limit_exceeded' })
     expect((await curl(url, 'user456')).status).toBe(200)
-    // Without the header: anonymous, whoever it is, also under that name.
+    // All requests without the header share one limit.
     for (let i = 0; i < 3; i++) expect((await curl(url)).status).toBe(200)
     expect((await curl(url)).status).toBe(429)
     expect(seen).toHaveLength(7)
@@ -117,13 +119,13 @@ it('two gateways on one Redis share one limit, exactly', async () => {
 })
 
 describe('examples/gateway', () => {
-  // Days for minutes: nothing comes back, and no window ends, while a test runs.
+  // Days instead of minutes, so that no window ends and no unit is refilled during a test.
   const file = () =>
     readFileSync(new URL('../../../examples/gateway/tidegate.yaml', import.meta.url), 'utf8')
       .replace('listen: 8000', 'listen: 0')
       .replaceAll('1m', '1d')
 
-  it('three levels are one decision: what the third refuses, the first two have not counted', async () => {
+  it('three levels are one decision: if the third denies, the first two do not count', async () => {
     const { service } = await start(file())
     const { url } = service.gateway!
     const left = (answer: { headers: Headers }) =>
@@ -139,7 +141,7 @@ describe('examples/gateway', () => {
       expect(left(passed)).toStrictEqual({ everybody: 1000 - n, 'each-user': 10 - n, search: 3 - n })
     }
     expect((await curl(`${url}/api/search`, 'user123')).status).toBe(429)
-    // Another endpoint: seven are left for the user, so the refused request took none.
+    // Another endpoint: seven are left for the user, so the denied request took none.
     const other = await curl(`${url}/api/orders`, 'user123')
     expect(other.status).toBe(200)
     expect(left(other)['each-user']).toBe(6)
@@ -147,7 +149,7 @@ describe('examples/gateway', () => {
     expect((await curl(`${url}/api/search`, 'user456')).status).toBe(200)
   })
 
-  it('mail waits in a queue and leaves at two a second', async () => {
+  it('mail waits in a queue and is released at two per second', async () => {
     const { service } = await start(file())
     const arrived: number[] = []
     const note = () => void arrived.push(performance.now())
@@ -159,7 +161,39 @@ describe('examples/gateway', () => {
     upstream.off('request', note)
     expect(statuses).toStrictEqual([200, 200, 200, 200])
     expect(arrived).toHaveLength(4)
-    // A busy machine may be late with one, but none leaves before its turn.
+    // A busy machine may release one late, but none early.
     for (const [i, at] of arrived.entries()) expect(at - startMs).toBeGreaterThan(i * 500 - 5)
+  })
+})
+
+describe('TokenBudget on Redis', () => {
+  it('is one budget for two gateways, and has the actual tokens at the end', async () => {
+    const models = await llmUpstream()
+    const yaml = `
+store: ${redisStore(redis)}
+policies:
+  tokens: { algorithm: sliding-window-counter, limit: 5000, window: 1h }
+gateway:
+  listen: 0
+  routes:
+    - { uri: ${models.url}, filters: [TokenBudget=tokens] }
+`
+    const [one, other] = [await start(yaml), await start(yaml)]
+    const body = JSON.stringify({ model: 'echo', messages: 'hello', max_tokens: 100, stream: true })
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, async (_, i) => {
+        const url = `${(i % 2 === 0 ? one : other).service.gateway!.url}/v1/messages`
+        const response = await fetch(url, { method: 'POST', body, headers: { 'x-user-id': 'alice' } })
+        await response.text()
+        return response.status
+      }),
+    )
+    expect(statuses).toStrictEqual(Array(40).fill(200))
+    const used = 40 * (USAGE.input + USAGE.output)
+    await until(async () => {
+      const { body } = await one.get(`${REMAINING}?policy=tokens&key=alice`)
+      return body.remaining === 5000 - used
+    }, `${used} tokens are used`)
+    await models.close()
   })
 })

@@ -4,11 +4,11 @@ import { type AddressInfo, createServer as createNetServer, type Socket } from '
 import { defineProxies, type ProxiesOptions } from '@tidegate/http'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { type Gateway, type GatewayOptions, startGateway } from '../src/gateway/gateway.js'
-import type { Routing } from '../src/gateway/in-force.js'
+import { type Gateway, type GatewayOptions, startGateway } from '../src/gateway/index.js'
 import type { Route } from '../src/gateway/route.js'
+import type { Routing } from '../src/gateway/routing/active-routes.js'
 
-/** A gateway on a free port, whose routes a test makes by hand, and what it has logged. */
+/** A gateway on a free port with the routes of a test, and its log. */
 export interface TestGateway extends Gateway {
   readonly registry: Registry
   readonly logged: Record<string, unknown>[]
@@ -41,7 +41,7 @@ export const LIMITS = {
   stopTimeoutMs: 5000,
 }
 
-/** The first route whose id is the beginning of the path, as in `/a/…`; a route without an id is for all. */
+/** Finds the first route whose id is the first segment of the path, as in `/a/…`; a route without an id matches all paths. */
 export function routingOf(
   routes: Partial<Route> | readonly Partial<Route>[],
   proxies: ProxiesOptions = {},
@@ -59,7 +59,8 @@ function routeOf(route: Partial<Route>): Route {
     id: 'all',
     upstreams: [],
     healthCheck: undefined,
-    limit: undefined,
+    limiter: undefined,
+    budget: undefined,
     requestFilters: [],
     responseFilters: [],
     answer: undefined,
@@ -72,12 +73,12 @@ function routeOf(route: Partial<Route>): Route {
   }
 }
 
-/** A server of a test, and what it has open. */
+/** A server of a test, and its connections. */
 export interface TestUpstream {
   readonly url: string
   readonly server: Server
   readonly sockets: ReadonlySet<Socket>
-  /** How many connections to it have been closed. (After a request that was given up, undici makes a new one.) */
+  /** Number of closed connections. (After an aborted request, undici opens a new one.) */
   closed(): number
   close(): Promise<void>
 }
@@ -114,7 +115,7 @@ export async function listening<Listening extends import('node:net').Server>(
   }
 }
 
-/** Waits until something holds, for so long at most. */
+/** Waits until a condition holds. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   what: string,
@@ -122,12 +123,12 @@ export async function until(
 ): Promise<void> {
   const end = Date.now() + ms
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`In ${ms} ms it did not come true that ${what}.`)
+    if (Date.now() > end) throw new Error(`Timed out after ${ms} ms, waiting until ${what}.`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
 
-/** An upstream of bare sockets: it answers each request with these very bytes, and keeps what it has received. */
+/** An upstream of sockets: it responds to each request with exactly these bytes, and keeps the requests. */
 export async function rawUpstream(
   answer: string | Buffer | ((socket: Socket, received: string) => void),
 ): Promise<TestUpstream & { readonly received: string[] }> {
@@ -157,7 +158,7 @@ function isWholeRequest(text: string): boolean {
   return text.length >= end + 4 + length
 }
 
-/** A port that nobody listens at. */
+/** The URL of a closed port. */
 export async function deadUrl(): Promise<string> {
   const { url, close } = await listening(createNetServer())
   await close()

@@ -1,27 +1,14 @@
-import { BATCH, CHECK, REMAINING, RESET } from './service.js'
+import { randomFrom } from '@tidegate/core/testing'
+import { BATCH, CHECK, REMAINING, RESET } from './start-service.js'
 
-/*
- * Requests that are wrong in every way we could think of, and never right: nothing may come of them. They follow from the
- * seed alone.
- */
+// Malformed requests of many kinds. They depend only on the seed, and must have no effect.
 
 export interface Malformed {
-  /** What is wrong with it. */
-  readonly mistake: string
+  /** The kind of error. */
+  readonly kind: string
   readonly bytes: Buffer
-  /** Whether it is wrong as HTTP, so that a connection may be closed without an answer. */
-  readonly isNoHttp: boolean
-}
-
-/** Numbers from 0 up to 1 that follow from a seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
+  /** Whether it is invalid as HTTP: then the connection may be closed without a response. */
+  readonly isInvalidHttp: boolean
 }
 
 const READS = [CHECK, REMAINING]
@@ -108,9 +95,9 @@ const BAD_CONTENT_TYPES = [
   '\u00e9',
 ]
 
-/** Endless. */
+/** An endless sequence. */
 export function* malformedRequests(seed: number): Generator<Malformed> {
-  const random = randomFrom(seed)
+  const random = randomFrom(seed).fraction
   const below = (bound: number) => Math.floor(random() * bound)
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
   const text = (length: number, from = '!', to = '~') => {
@@ -139,7 +126,7 @@ export function* malformedRequests(seed: number): Generator<Malformed> {
   const inside = (path: string, check: object): object =>
     path === BATCH ? { checks: [{ key: key() }, check] } : check
 
-  const mistakes: Record<string, () => Buffer> = {
+  const invalidRequests: Record<string, () => Buffer> = {
     method() {
       const path = pick(Object.keys(PATHS))
       const method = pick(METHODS.filter((one) => !PATHS[path]!.includes(one)))
@@ -171,7 +158,7 @@ export function* malformedRequests(seed: number): Generator<Malformed> {
     'wrong type': () => {
       const path = pick(BODIES)
       const wrong = pick(BAD_TYPES)
-      // A text is a key and an algorithm's name; a number is never text.
+      // Text is a valid key and a valid policy name, so it is only wrong for the other fields.
       const field =
         typeof wrong === 'string'
           ? pick(['permits', 'algorithm'])
@@ -253,14 +240,14 @@ export function* malformedRequests(seed: number): Generator<Malformed> {
       ])
     },
   }
-  const noHttp: Record<string, () => Buffer> = {
+  const invalidHttp: Record<string, () => Buffer> = {
     bytes: () => bytes(1 + below(200)),
     'no version': () => Buffer.from(`GET ${CHECK}?key=${key()}\r\n\r\n`),
     version: () =>
       Buffer.from(
         `GET ${CHECK}?key=${key()} ${pick(['HTTP/0.9', 'HTTP/2.0', 'HTTP/1.', 'HTTP/', 'http/1.1', 'FTP/1.1', 'HTTP/9.9'])}\r\nhost: localhost\r\n\r\n`,
       ),
-    'small method': () =>
+    'lower-case method': () =>
       Buffer.from(
         `${pick(['get', 'Get', 'post', word()])} ${CHECK}?key=${key()} HTTP/1.1\r\nhost: localhost\r\n\r\n`,
       ),
@@ -309,9 +296,9 @@ export function* malformedRequests(seed: number): Generator<Malformed> {
     },
   }
   for (;;) {
-    const isNoHttp = random() < 0.3
-    const kinds = isNoHttp ? noHttp : mistakes
-    const mistake = pick(Object.keys(kinds))
-    yield { mistake, bytes: kinds[mistake]!(), isNoHttp }
+    const isInvalidHttp = random() < 0.3
+    const kinds = isInvalidHttp ? invalidHttp : invalidRequests
+    const kind = pick(Object.keys(kinds))
+    yield { kind, bytes: kinds[kind]!(), isInvalidHttp }
   }
 }

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { loadConfig } from '../src/config/load.js'
-import { FILTERS } from '../src/gateway/filters/all.js'
-import { PREDICATES } from '../src/gateway/predicates/all.js'
+import { FILTERS } from '../src/gateway/spring/filters/index.js'
+import { PREDICATES } from '../src/gateway/spring/predicates/index.js'
 
-it('whatever stands anywhere, the answer is a configuration or what is wrong with it', () => {
+it('any file results in a configuration or in errors with a line', () => {
   const junk = fc.oneof(
     fc.constantFrom(
       null,
@@ -155,8 +155,8 @@ it('whatever stands anywhere, the answer is a configuration or what is wrong wit
     fc.property(file, (content) => {
       const loaded = loadConfig({ text: stringify(content), env: { A: 'secret-a' } })
       if ('config' in loaded) return
-      expect(loaded.mistakes).not.toHaveLength(0)
-      for (const { line, message } of loaded.mistakes) {
+      expect(loaded.errors).not.toHaveLength(0)
+      for (const { line, message } of loaded.errors) {
         expect(line).toBeGreaterThanOrEqual(1)
         expect(message).not.toContain('secret-a')
         expect(message).not.toMatch(/\p{Cc}/u)

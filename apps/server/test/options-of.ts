@@ -1,6 +1,6 @@
-import type { JsonSchema } from '../src/config/json-schema.js'
+import type { JsonSchema } from '../src/config-file/json-schema.js'
 
-/** Every option of a schema as it is called in documentation: `limits.headersTimeout`, `policies.*.limit`, `rules[].key`. */
+/** Every option of a schema by its name in the documentation: `limits.headersTimeout`, `policies.*.limit`, `rules[].key`. */
 export function optionsOf(schema: JsonSchema, path = ''): { path: string; schema: JsonSchema }[] {
   const found: { path: string; schema: JsonSchema }[] = []
   for (const [name, inside] of Object.entries(schema.properties ?? {})) {
@@ -11,7 +11,7 @@ export function optionsOf(schema: JsonSchema, path = ''): { path: string; schema
 }
 
 function insideOf(schema: JsonSchema, path: string): ReturnType<typeof optionsOf> {
-  // Editors may write a variable instead, which has nothing inside.
+  // The schema for editors also allows a variable, which has no options.
   const own = schema.anyOf?.[0] ?? schema
   const { items, additionalProperties } = own
   return [

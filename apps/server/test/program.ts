@@ -4,19 +4,19 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** A program of the test's own that has said where it serves. */
+/** A program that a test has started, with its URL. */
 export interface RunningProgram {
   readonly url: string
-  /** What it has printed, line by line. */
+  /** Its output, line by line. */
   readonly lines: readonly string[]
-  /** Asks it to end, and answers with its exit code. */
+  /** Sends SIGTERM. Resolves to the exit code. */
   stop(): Promise<number | null>
 }
 
 export interface Start {
   readonly command: string
   readonly args: readonly string[]
-  /** Nothing else is in its environment, but PATH. */
+  /** Its whole environment, besides PATH. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   /** Run as this user and group, which only a test that runs as root can do. */
@@ -40,11 +40,11 @@ export async function startProgram({ command, args, env = {}, cwd, uid }: Start)
     for (const stream of [child.stdout, child.stderr]) {
       createInterface(stream).on('line', (line) => {
         lines.push(line)
-        const said = /http:\/\/127\.0\.0\.1:\d+/.exec(line)
-        if (said !== null) resolve(said[0])
+        const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)
+        if (url !== null) resolve(url[0])
       })
     }
-    ended.then((code) => reject(new Error(`${command} ended with ${code}:\n${lines.join('\n')}`)), reject)
+    ended.then((code) => reject(new Error(`${command} exited with ${code}:\n${lines.join('\n')}`)), reject)
   })
   return {
     url,

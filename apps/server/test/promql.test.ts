@@ -11,7 +11,7 @@ it.each([
   ['histogram_quantile(0.99, sum by (le) (rate(a_bucket[$__rate_interval])))', ['a_bucket'], ['le']],
   ['a{b="x, {y}",c=~"$d",e!="f"}', ['a{b="x, {y}",c=~"$d",e!="f"}'], []],
   ["job:a:rate5m{b='c'} == 1e3", ['job:a:rate5m{b="c"}'], []],
-])('%s asks for %j', (text, selectors, groupedBy) => {
+])('%s selects %j', (text, selectors, groupedBy) => {
   const query = readQuery(text)
   const written = query.selectors.map(({ name, matchers }) => {
     const inside = matchers.map(({ label, operator, value }) => `${label}${operator}"${value}"`)

@@ -1,4 +1,4 @@
-/** What a query of Prometheus asks for. */
+/** The series that a Prometheus query selects. */
 export interface Query {
   readonly selectors: readonly Selector[]
   /** The labels that it groups or joins by. */
@@ -20,7 +20,7 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\$\w+|\d[\w.]*|[A-Za-z_:][\w:
 const GROUPING = ['by', 'without', 'on', 'ignoring', 'group_left', 'group_right']
 const WORDS = ['and', 'or', 'unless', 'bool', 'offset', 'atan2', 'inf', 'nan']
 
-/** Finds the series that a query names: enough to see whether they exist, not whether the query is right. */
+/** Finds the series of a query, to check that they exist. The query itself is not validated. */
 export function readQuery(text: string): Query {
   const tokens: readonly string[] = text.match(TOKEN) ?? []
   const selectors: Selector[] = []
@@ -40,7 +40,7 @@ export function readQuery(text: string): Query {
       selectors.push({ name: token, matchers: matchersIn(tokens.slice(i + 2, end)) })
       i = end
     } else if (next !== '(' && next !== 'by' && next !== 'without') {
-      // What stands before a bracket is a function, and before a grouping an aggregation.
+      // A name before a parenthesis is a function, and before a grouping an aggregation.
       selectors.push({ name: token, matchers: [] })
     }
   }

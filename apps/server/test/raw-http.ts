@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 
 /**
- * What comes back when these very bytes are sent: the first answer if they are one request, or all up to where the other
- * side closes.
+ * Sends exactly these bytes. Resolves to the first response if they are one request, or to everything until the other side
+ * closes the connection.
  */
 export function sendRaw(url: string, bytes: string | Buffer, isOne = true): Promise<string> {
   const { hostname, port } = new URL(url)
@@ -15,7 +15,7 @@ export function sendRaw(url: string, bytes: string | Buffer, isOne = true): Prom
       answer += data.toString('latin1')
       if (isOne && isWhole(answer, hasNoBody)) socket.destroy()
     })
-    // Closed in the middle of what we send: what came before is the answer.
+    // The connection may be closed while the request is sent; the bytes received so far are the response.
     socket.on('error', () => {})
     socket.on('close', () => resolve(answer))
   })

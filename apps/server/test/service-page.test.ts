@@ -2,23 +2,32 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ApiError, errorBody } from '../src/api/api-error.js'
-import { expositionAt } from './metrics.js'
+import { errorBody, HttpError } from '../src/http/http-error.js'
 import { configFile, type ServerProcess, startProcess } from './process.js'
 import { root } from './program.js'
+import { expositionAt } from './scrape.js'
 
-// These pages are read from top to bottom as a reader would: a block of YAML is a service that is started with it, a
-// block of shell is run, and the block right after it is what it must print.
+// Runs the pages from top to bottom: a block of YAML is the configuration of a service, a block of shell is run, and it must
+// print the block right after it.
 
-const page = read('docs/service.md')
+const PAGES = [
+  'README.md',
+  'docs/operators/service.md',
+  'docs/operators/api.md',
+  'docs/operators/admin-api.md',
+  'docs/operators/authentication.md',
+  'docs/operators/monitoring.md',
+]
+const api = read('docs/operators/api.md')
+const monitoring = read('docs/operators/monitoring.md')
 
-const commands = ['README.md', 'docs/service.md'].flatMap((name) => {
+const commands = PAGES.flatMap((name) => {
   const text = read(name)
   const blocks = text.matchAll(/^```sh\n([\s\S]*?)^```\n(?:\n```(http|json|text)\n([\s\S]*?)^```$)?/gm)
   return [...blocks].map(({ index, 1: command, 2: kind, 3: answer = '' }) => {
     const before = text.slice(0, index)
     const [, yaml = ''] = [...before.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].at(-1) ?? []
-    // A service of its own for each page: what one has used up is not gone for the other.
+    // A separate service for each page, so that one does not use up the limits of the other.
     const file = `${yaml}# ${name}\n`
     return { title: `${name}, line ${before.split('\n').length}`, file, command: command!, kind, answer }
   })
@@ -29,7 +38,7 @@ const TOKENS = { ADMIN_TOKEN: 'the-token-of-the-admin', SHOP_TOKEN: 'the-token-o
 let service: ServerProcess | undefined
 let servedFile: string | undefined
 
-/** The service with this file: the one that runs, if it has it. */
+/** The service with this file. It keeps running while the file stays the same. */
 async function serviceWith(file: string): Promise<ServerProcess> {
   if (service !== undefined && servedFile === file) return service
   await service?.stop()
@@ -50,7 +59,7 @@ describe('the pages about the service', () => {
     expect(commands.filter(({ kind }) => kind === undefined)).toStrictEqual([])
   })
 
-  it.each(commands)('$title: what is answered is what is shown', async ({ file, command, kind, answer }) => {
+  it.each(commands)('$title: prints the output on the page', async ({ file, command, kind, answer }) => {
     const { url } = await serviceWith(file)
     const printed = await run(command.replaceAll('http://127.0.0.1:8080', url), url)
     if (kind === 'text') expect(withoutNumbers(printed.trim())).toBe(withoutNumbers(answer.trim()))
@@ -58,10 +67,10 @@ describe('the pages about the service', () => {
     else expectAnswer(printed, answer)
   })
 
-  it('name every route, and none that is not there', async () => {
+  it('list every route, and no other', async () => {
     const { url } = await serviceWith('')
     const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Record<string, object> }
-    const [table = ''] = page.split('\n## Routes\n')[1]!.split('\n## ')
+    const [table = ''] = api.split('\n## Routes\n')[1]!.split('\n## ')
     const named = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell]) => [
       ...cell!.matchAll(/`(\/.*?)`/g),
     ])
@@ -69,18 +78,19 @@ describe('the pages about the service', () => {
     expect(routes).toEqual(expect.arrayContaining(Object.keys(paths)))
     for (const path of routes) {
       const { status } = await fetch(url + path, { method: 'OPTIONS' })
-      expect(status, path).toBe(405)
+      // Forward-auth accepts every method, of trusted proxies.
+      expect(status, path).toBe(path === '/api/v1/forward-auth' ? 403 : 405)
     }
   })
 
-  it('have every error by its right name', () => {
-    const [table = ''] = page.split('\n## Errors\n')[1]!.split('\n## ')
+  it('have the names of all errors', () => {
+    const [table = ''] = api.split('\n## Errors\n')[1]!.split('\n## ')
     const shown = [...table.matchAll(/^\| ([\d, ]+) \| ([^|]+) \|/gm)].flatMap(([, statuses, errors]) =>
       statuses!.split(', ').map((status, i) => [Number(status), codes(errors!)[i]]),
     )
-    // The last is in an answer on the page.
+    // The last one is in a response on the page.
     for (const [status, error] of shown.slice(0, -1)) {
-      expect(errorBody(new ApiError(Number(status), '')).error).toBe(error)
+      expect(errorBody(new HttpError(Number(status), '')).error).toBe(error)
     }
     expect(shown).toHaveLength(14)
   })
@@ -88,7 +98,9 @@ describe('the pages about the service', () => {
   it('have every metric in a table, with its type and labels', async () => {
     const { url } = await serviceWith('')
     const { types, samples } = await expositionAt(url)
-    const rows = [...page.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| (counter|gauge|histogram) \| ([^|]*?) ?\|/gm)]
+    const rows = [
+      ...monitoring.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| (counter|gauge|histogram) \| ([^|]*?) ?\|/gm),
+    ]
     const shown = rows.flatMap(([, names, type, labels]) =>
       codes(names!).map((name) => ({ name, type: type!, labels: codes(labels!).sort() })),
     )
@@ -108,13 +120,13 @@ function read(name: string): string {
 function run(command: string, url: string): Promise<string> {
   const { PATH = '' } = process.env
   const env = { PATH, ...TOKENS, TIDEGATE_URL: url, HOME: process.env.HOME }
-  // Its meter and its complaints go elsewhere; that a refusal is no success is what some commands are about.
+  // Without progress and error output. Some commands are about the exit code of a denied request.
   return new Promise((resolve) => {
     execFile('sh', ['-c', command], { env, cwd: root }, (_error, stdout) => resolve(stdout))
   })
 }
 
-/** A status line, headers of which those that are shown must be there, and a body. */
+/** A status line, headers, and a body. The response may have more headers than the page shows. */
 function expectAnswer(printed: string, shown: string): void {
   const [printedHead = '', ...printedBody] = printed.replaceAll('\r', '').split('\n\n')
   const [head = '', ...body] = shown.split('\n\n')
@@ -129,11 +141,11 @@ function expectAnswer(printed: string, shown: string): void {
   expectAlike(JSON.parse(printedBody.join('\n\n')), JSON.parse(body.join('\n\n')))
 }
 
-/** The same but for what depends on the moment: waits, and what has come back since. */
-function expectAlike(real: unknown, shown: unknown, at = 'the answer'): void {
+/** The same except for values that depend on the time: waits, and refilled units. */
+function expectAlike(real: unknown, shown: unknown, at = 'the response'): void {
   if (typeof shown !== 'object' || shown === null) {
-    const isOfTheMoment = /(Seconds|Ms)$/.test(at) && shown !== null
-    if (isOfTheMoment) expect(real, at).toBeTypeOf('number')
+    const dependsOnTime = /(Seconds|Ms)$/.test(at) && shown !== null
+    if (dependsOnTime) expect(real, at).toBeTypeOf('number')
     else if (at.endsWith('.remaining') && shown !== null)
       expect(Math.abs(Number(real) - Number(shown)), at).toBeLessThan(2)
     else expect(real, at).toBe(shown)

@@ -6,9 +6,9 @@ const DEFAULT_PORT = 4173
 const port = process.env.PORT === undefined ? DEFAULT_PORT : Number(process.env.PORT)
 try {
   const { url } = await serveSite(port)
-  console.log(`The lab is at ${url}  (Ctrl+C ends it)`)
+  console.log(`Lab running at ${url} (press Ctrl+C to stop)`)
 } catch (error) {
   const reason = error instanceof Error ? error.message : String(error)
-  console.error(`lab: cannot serve on port ${port}: ${reason}. Set PORT to another one, or to 0 for any.`)
+  console.error(`lab: cannot serve on port ${port}: ${reason}. Set PORT to a free port, or to 0 to pick one.`)
   process.exitCode = 1
 }

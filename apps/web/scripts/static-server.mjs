@@ -1,20 +1,8 @@
-// The page as static files, on this machine only, under the policy that it promises to live with.
-import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { extname, join, normalize } from 'node:path'
+// Serves the built page on this machine, without the service, under the content security policy of the service.
 import { fileURLToPath } from 'node:url'
+import { preview } from 'vite'
 
-const site = fileURLToPath(new URL('../dist/', import.meta.url))
-
-/** @type {Record<string, string>} */
-const TYPES = {
-  '.css': 'text/css; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
-
-/** Nothing inline, nothing from elsewhere. */
+/** Allows nothing inline and nothing from other origins. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -27,51 +15,24 @@ export const CONTENT_SECURITY_POLICY = [
 ].join('; ')
 
 /**
- * Serves what was built. Port 0 takes any free one.
+ * Serves the build. Port 0 picks a free port.
  * @param {number} port
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
 export async function serveSite(port) {
-  const server = createServer(async (request, response) => {
-    response.setHeader('content-security-policy', CONTENT_SECURITY_POLICY)
-    response.setHeader('x-content-type-options', 'nosniff')
-    const file = fileOf(request.url ?? '/')
-    const type = file && TYPES[extname(file)]
-    if (!type || (request.method !== 'GET' && request.method !== 'HEAD')) return response.writeHead(404).end()
-    try {
-      const content = await readFile(join(site, file))
-      response.setHeader('content-type', type)
-      response.end(request.method === 'HEAD' ? undefined : content)
-    } catch {
-      response.writeHead(404).end()
-    }
+  const server = await preview({
+    root: fileURLToPath(new URL('..', import.meta.url)),
+    logLevel: 'silent',
+    // Unknown paths are 404 instead of the page.
+    appType: 'mpa',
+    preview: {
+      host: '127.0.0.1',
+      port,
+      strictPort: true,
+      headers: { 'content-security-policy': CONTENT_SECURITY_POLICY, 'x-content-type-options': 'nosniff' },
+    },
   })
-  await new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => resolve(undefined))
-  })
-  const address = server.address()
-  const actual = typeof address === 'object' && address !== null ? address.port : port
-  return {
-    url: `http://127.0.0.1:${actual}/`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
-}
-
-/**
- * The file an address names, or nothing if it is not inside the site.
- * @param {string} url
- */
-function fileOf(url) {
-  try {
-    const path = normalize(decodeURIComponent(new URL(url, 'http://localhost').pathname))
-    if (path.includes('\0') || path.includes('..')) return undefined
-    return path === '/' ? 'index.html' : path.slice(1)
-  } catch {
-    return undefined
-  }
+  const address = server.httpServer.address()
+  const actualPort = typeof address === 'object' && address !== null ? address.port : port
+  return { url: `http://127.0.0.1:${actualPort}/`, close: () => server.close() }
 }

@@ -1,28 +1,31 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { formatPlace, type Place, parsePlace } from './address.js'
-import { Page, type PageContext } from './page-context.js'
-import { type Theme, useTheme } from './theme.js'
-import { VIEWS } from './views.js'
-import { type Language, languageOf, WORDS } from './words/words.js'
+import { formatPlace, type Place, parsePlace } from './page/address.js'
+import { Page, type PageContext } from './page/page-context.js'
+import { hasService } from './page/service-address.js'
+import { type Theme, useTheme } from './page/theme.js'
+import type { View } from './views.js'
+import { type Language, languageOf } from './words/language.js'
+import { WORDS } from './words/words.js'
 
-export function App() {
+export function App({ views }: { views: readonly View[] }) {
   const [theme, setTheme] = useTheme()
   const [place, setPlace] = useState(() => parsePlace(location.hash))
+  const [isAlarm, setAlarm] = useState(false)
 
   useEffect(() => {
-    const onMove = () => setPlace(parsePlace(location.hash))
-    addEventListener('popstate', onMove)
-    addEventListener('hashchange', onMove)
+    const onNavigate = () => setPlace(parsePlace(location.hash))
+    addEventListener('popstate', onNavigate)
+    addEventListener('hashchange', onNavigate)
     return () => {
-      removeEventListener('popstate', onMove)
-      removeEventListener('hashchange', onMove)
+      removeEventListener('popstate', onNavigate)
+      removeEventListener('hashchange', onNavigate)
     }
   }, [])
 
   const language = languageOf(place.params.get('lang'), navigator.languages)
   const page = useMemo((): PageContext => {
     const lang = place.params.get('lang')
-    const inThisLanguage = (params: ReadonlyMap<string, string>) =>
+    const withLanguage = (params: ReadonlyMap<string, string>) =>
       lang === undefined ? params : new Map([...params, ['lang', lang]])
     return {
       place,
@@ -35,16 +38,17 @@ export function App() {
         else if (address !== location.hash) history.pushState(null, '', address)
         setPlace(next)
       },
-      linkTo: (view, params = new Map()) => formatPlace({ view, params: inThisLanguage(params) }),
+      setAlarm,
+      linkTo: (view, params = new Map()) => formatPlace({ view, params: withLanguage(params) }),
     }
   }, [place, language, theme])
 
-  const view = VIEWS.find(({ id }) => id === place.view) ?? VIEWS[0]
+  const view = views.find(({ id }) => id === place.view) ?? views[0]
   const title = view?.label(page.words) ?? ''
   useEffect(() => {
     document.documentElement.lang = language
-    document.title = `${title} · Tidegate`
-  }, [language, title])
+    document.title = `${isAlarm ? '⚠ ' : ''}${title} · Tidegate`
+  }, [language, title, isAlarm])
 
   if (view === undefined) return null
   return (
@@ -52,34 +56,44 @@ export function App() {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         {page.words.shell.skip}
       </button>
-      <Header page={page} current={view.id} setTheme={setTheme} />
+      <Header page={page} views={views} current={view.id} setTheme={setTheme} />
       <main id="main" tabIndex={-1}>
         <view.component key={view.id} />
       </main>
-      <footer>{view.footer?.(page.words) ?? page.words.shell.footer}</footer>
+      <footer>
+        <p>{view.footer?.(page.words) ?? page.words.shell.footer}</p>
+        <Links page={page} />
+      </footer>
     </Page.Provider>
   )
 }
 
 function Header({
   page,
+  views,
   current,
   setTheme,
 }: {
   page: PageContext
+  views: readonly View[]
   current: string
   setTheme: (theme: Theme) => void
 }) {
   const { words, theme } = page
   return (
     <header class="top">
-      <a class="brand" href={page.linkTo(VIEWS[0]?.id ?? '')}>
+      <a class="brand" href={page.linkTo(views[0]?.id ?? '')}>
         <Waves />
         Tidegate
       </a>
       <nav aria-label={words.shell.views}>
-        {VIEWS.map(({ id, label }) => (
-          <a key={id} href={page.linkTo(id)} aria-current={id === current ? 'page' : undefined}>
+        {views.map(({ id, label, startsGroup }) => (
+          <a
+            key={id}
+            class={startsGroup ? 'group' : undefined}
+            href={page.linkTo(id)}
+            aria-current={id === current ? 'page' : undefined}
+          >
             {label(words)}
           </a>
         ))}
@@ -97,6 +111,19 @@ function Header({
         </button>
       </div>
     </header>
+  )
+}
+
+/** Links are relative, so that they work below a path of a reverse proxy. */
+function Links({ page }: { page: PageContext }) {
+  const { shell } = page.words
+  return (
+    <nav class="links" aria-label={shell.links}>
+      {hasService && <a href="./docs">{shell.apiReference}</a>}
+      <span>
+        {shell.install} <code>npm install @tidegate/core</code>
+      </span>
+    </nav>
   )
 }
 

@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { App } from './app.js'
-import { adoptTokenFromAddress } from './dashboard/token.js'
+import { adoptTokenFromAddress } from './dashboard/service/token.js'
+import { loadViews } from './views.js'
 
 adoptTokenFromAddress()
 addEventListener('hashchange', () => {
@@ -8,4 +9,4 @@ addEventListener('hashchange', () => {
 })
 
 const element = document.getElementById('page')
-if (element !== null) render(<App />, element)
+if (element !== null) render(<App views={await loadViews()} />, element)

@@ -2,18 +2,18 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
 export interface OpenedPage {
   readonly page: Page
-  /** Everything that went wrong: errors, warnings of the console, requests that failed or left the site. */
+  /** Page errors, console errors and warnings, failed requests, and requests to other origins. */
   readonly faults: string[]
   close(): Promise<void>
 }
 
-/** A service, and the header with its admin token. */
+/** A service and the header with its admin token. */
 export interface AdministeredSite {
   readonly url: string
   readonly admin: { readonly authorization: string }
 }
 
-/** Opens the page in a fresh context; with the link of an administrator, if the site has an admin token. */
+/** Opens the page in a new context, with the admin token in the address if `site` has one. */
 export async function openPage(
   browser: Browser,
   site: string | AdministeredSite,
@@ -34,14 +34,29 @@ export async function openPage(
   })
   await page.goto(siteUrl + (typeof site === 'string' ? hash : withToken(hash, site)))
   await page.locator('h1').waitFor()
+  await waitForEffects(page)
   return { page, faults, close: () => context.close() }
+}
+
+/** Waits until the effects of the last render have run: they create the charts and subscribe to the clock. */
+export async function waitForEffects(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => setTimeout(resolve))))
 }
 
 function withToken(hash: string, { admin }: AdministeredSite): string {
   return `${hash}${hash.includes('?') ? '&' : '?'}token=${admin.authorization.replace('Bearer ', '')}`
 }
 
-/** Leaving a view aborts its requests, which is not a fault. */
+/** Leaves out requests of the dashboard that were aborted by leaving a view. */
 export function faultsIn(faults: readonly string[]): string[] {
   return faults.filter((fault) => !/^failed: .*\/api\/v1\/admin\//.test(fault))
+}
+
+/** Violations that matter: serious and critical ones, and the order of headings. */
+export function seriousOf<T extends { readonly id: string; readonly impact?: string | null }>(
+  violations: readonly T[],
+): T[] {
+  return violations.filter(
+    ({ id, impact }) => impact === 'serious' || impact === 'critical' || id === 'heading-order',
+  )
 }

@@ -4,35 +4,37 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ServerProcess, startProcess } from '../../server/test/process.js'
 import { faultsIn, openPage } from './browser.js'
-import { eventAt, startFastService, told } from './fast-service.js'
+import { liveEvent, startFakeService } from './fake-service.js'
 
-/* What Live costs the browser: memory over an hour, and time while much happens. */
+/* The cost of Live in the browser: memory over an hour, and frame time under many events. */
+
+const MEASURED_MS = 3000
 
 let browser: Browser
-let open: ServerProcess
+let service: ServerProcess
 beforeAll(async () => {
-  open = await startProcess([])
+  service = await startProcess([])
   browser = await launchBrowser()
 })
 afterAll(async () => {
   await browser?.close()
-  await open?.stop()
+  await service?.stop()
 })
 
-describe('a page that is left open', () => {
-  it('keeps no more after an hour than after some minutes', async () => {
-    const fast = await startFastService(open)
-    const { page, faults, close } = await openPage(browser, fast, '/#/live')
+describe('an open Live view', () => {
+  it('uses no more memory after an hour than after 15 minutes', async () => {
+    const fake = await startFakeService(service)
+    const { page, faults, close } = await openPage(browser, fake, '/#/live')
     const cdp = await page.context().newCDPSession(page)
     const usedBytes = async () => {
       for (let i = 0; i < 3; i++) await cdp.send('HeapProfiler.collectGarbage')
       return (await cdp.send('Runtime.getHeapUsage')).usedSize
     }
     try {
-      await told(() => fast.tell(eventAt(0)))
-      const pass = async (from: number, to: number) => {
+      await fake.connected()
+      const sendEvents = async (from: number, to: number) => {
         for (let second = from; second < to; second++) {
-          fast.tell(eventAt(second))
+          fake.emit(liveEvent(second))
           if (second % 20 === 0) await sleep(10)
         }
         await page.waitForFunction(
@@ -40,73 +42,91 @@ describe('a page that is left open', () => {
           ((to - 1) * 150).toLocaleString('en'),
         )
       }
-      await pass(1, 900)
+      await sendEvents(0, 900)
       const after15Minutes = await usedBytes()
-      await pass(900, 3600)
-      const afterAnHour = await usedBytes()
-      expect(afterAnHour - after15Minutes).toBeLessThan(1_000_000)
+      await sendEvents(900, 3600)
+      await expect.poll(async () => (await usedBytes()) - after15Minutes).toBeLessThan(1_000_000)
       expect(faultsIn(faults)).toStrictEqual([])
     } finally {
       await close()
-      await fast.close()
+      await fake.close()
     }
   })
 
-  it('has time left for every frame while 50 events come in a second', async () => {
-    const fast = await startFastService(open)
-    const { page, faults, close } = await openPage(browser, fast, '/#/live')
-    try {
-      await told(() => fast.tell(eventAt(0)))
-      for (let second = 1; second < 300; second++) fast.tell(eventAt(second))
-      await page.locator('.tiles').waitFor()
-      await sleep(500)
-      const measured = page.evaluate(
-        () =>
-          new Promise<{ frames: number; long: number; ms: number; busyMs: number }>((resolve) => {
-            let frames = 0
-            let long = 0
-            let busyMs = 0
-            const start = performance.now()
-            const observer = new PerformanceObserver((list) => {
-              long += list.getEntries().length
-            })
-            observer.observe({ type: 'longtask' })
-            const channel = new MessageChannel()
-            let frameMs = 0
-            // After a frame's work and drawing, as soon as there is nothing else to do.
-            channel.port1.onmessage = () => {
-              busyMs += performance.now() - frameMs
-            }
-            const frame = () => {
-              frames++
-              frameMs = performance.now()
-              channel.port2.postMessage(0)
-              const ms = frameMs - start
-              if (ms < 5000) requestAnimationFrame(frame)
-              else {
-                observer.disconnect()
-                resolve({ frames, long, ms, busyMs })
-              }
-            }
-            requestAnimationFrame(frame)
-          }),
-      )
-      for (let second = 300; second < 550; second++) {
-        fast.tell(eventAt(second))
+  it('leaves time for 60 frames a second at 50 events a second', async () => {
+    const fake = await startFakeService(service)
+    const { page, faults, close } = await openPage(browser, fake, '/#/live')
+    const cdp = await page.context().newCDPSession(page)
+    // CPU time, which does not include the time of other processes.
+    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
+    const mainThreadMs = async () => {
+      const { metrics } = await cdp.send('Performance.getMetrics')
+      return 1000 * metrics.find(({ name }) => name === 'TaskDuration')!.value
+    }
+    let second = 0
+    const emitNext = () => fake.emit(liveEvent(second++))
+    const measureIdle = () => page.evaluate(countFrames, MEASURED_MS)
+    const measureWithEvents = async () => {
+      const beforeMs = await mainThreadMs()
+      let isDone = false
+      const counted = page.evaluate(countFrames, MEASURED_MS).finally(() => {
+        isDone = true
+      })
+      while (!isDone) {
+        emitNext()
         await sleep(20)
       }
-      const { frames, long, ms, busyMs } = await measured
-      console.log(
-        `50 events a second: ${Math.round((1000 * frames) / ms)} frames a second, ${(busyMs / frames).toFixed(1)} ms each, ${long} long tasks in 5 s`,
-      )
-      // The machine may be busy with something else: what the page itself takes must leave room for 60 frames.
-      expect(busyMs / frames).toBeLessThan(16)
-      expect(long).toBeLessThan(10)
-      expect(frames).toBeGreaterThan(100)
+      const { frames, long } = await counted
+      return { frames, long, frameMs: ((await mainThreadMs()) - beforeMs) / frames }
+    }
+    try {
+      await fake.connected()
+      while (second < 300) emitNext()
+      await page.locator('.tiles').waitFor()
+      // A busy machine drops frames and prolongs tasks, but then the idle page drops frames too. One success out of three is
+      // enough.
+      let isSmooth = false
+      for (let attempt = 1; !isSmooth; attempt++) {
+        await sleep(500)
+        const idle = await measureIdle()
+        const { frames, long, frameMs } = await measureWithEvents()
+        console.log(
+          `50 events a second: ${frames} frames in ${MEASURED_MS} ms (${idle.frames} without events), ${frameMs.toFixed(1)} ms each, ${long} long tasks`,
+        )
+        const minFrames = Math.min(60, idle.frames / 3)
+        const maxLong = 6 + Math.max(0, (60 * MEASURED_MS) / 1000 - idle.frames)
+        isSmooth = frameMs < 16 && frames > minFrames && long < maxLong
+        if (isSmooth || attempt < 3) continue
+        expect(frameMs).toBeLessThan(16)
+        expect(long).toBeLessThan(maxLong)
+        expect(frames).toBeGreaterThan(minFrames)
+      }
       expect(faultsIn(faults)).toStrictEqual([])
     } finally {
       await close()
-      await fast.close()
+      await fake.close()
     }
   })
 })
+
+/** Counts frames and long tasks. Runs in the page. */
+function countFrames(measuredMs: number): Promise<{ frames: number; long: number }> {
+  return new Promise((resolve) => {
+    let frames = 0
+    let long = 0
+    const observer = new PerformanceObserver((list) => {
+      long += list.getEntries().length
+    })
+    observer.observe({ type: 'longtask' })
+    const startMs = performance.now()
+    const onFrame = () => {
+      frames++
+      if (performance.now() - startMs < measuredMs) requestAnimationFrame(onFrame)
+      else {
+        observer.disconnect()
+        resolve({ frames, long })
+      }
+    }
+    requestAnimationFrame(onFrame)
+  })
+}

@@ -7,8 +7,8 @@ import { WORDS } from '../src/words/words.js'
 import { openPage } from './browser.js'
 
 /*
- * The pictures of the README and the docs: of a real service under a little traffic. `npm run docs:pictures` writes them;
- * otherwise it is looked at whether each can still be made, and is there.
+ * The screenshots of the README and the docs, taken from a real service under light traffic. `npm run docs:pictures`
+ * writes them; otherwise this test checks that each can be taken and exists.
  */
 
 const FOLDER = new URL('../../../docs/pictures/', import.meta.url)
@@ -18,16 +18,21 @@ const FILE = `
 default: per-user
 policies:
   per-user:  { algorithm: sliding-window-counter, limit: 20, window: 1m }
-  everybody: { algorithm: token-bucket, capacity: 10000, refillRate: 10000/1m }
+  global: { algorithm: token-bucket, capacity: 10000, refillRate: 10000/1m }
   login:     { algorithm: sliding-window-log, limit: 5, window: 15m, onStoreFailure: closed }
 rules:
-  - { name: everybody, key: all, policy: everybody }
+  - { name: global, key: all, policy: global }
   - { name: login, match: { path: /login, methods: [POST] }, key: "ip:{ip}", policy: login }
 `
 
 const DESKTOP = { width: 1280, height: 860 }
 const PICTURES = [
-  { name: 'compare', path: '/compare', colorScheme: 'light', viewport: DESKTOP },
+  {
+    name: 'compare',
+    path: '/compare',
+    colorScheme: 'light',
+    viewport: { width: 1280, height: 916 },
+  },
   { name: 'story-ko-dark', path: '/stories?lang=ko', colorScheme: 'dark', viewport: DESKTOP },
   { name: 'choose-phone', path: '/choose', colorScheme: 'light', viewport: { width: 390, height: 760 } },
   { name: 'live', path: '/live', colorScheme: 'light', viewport: DESKTOP },
@@ -35,6 +40,14 @@ const PICTURES = [
   { name: 'policies', path: '/policies', colorScheme: 'light', viewport: DESKTOP },
   { name: 'race', path: '/race', colorScheme: 'light', viewport: { width: 1280, height: 600 } },
 ] as const
+
+/** Parts of the dashboard that need a response of the service. */
+const CONTENT: Partial<Record<string, string>> = {
+  live: 'figure canvas',
+  'key-dark': '.key-card',
+  policies: '.policies',
+  race: '[data-fact=tidegate-admitted]',
+}
 
 let browser: Browser
 let service: ServerProcess
@@ -45,12 +58,12 @@ beforeAll(async () => {
   service = await startProcess(['--config', file.path])
   browser = await launchBrowser()
   if (isWriting && !(await drawsKorean()))
-    throw new Error('There is no Korean font: install one (on Debian: fonts-noto-cjk) and try again.')
+    throw new Error('No Korean font found. Install one (on Debian: fonts-noto-cjk) and try again.')
   let i = 0
   traffic = setInterval(() => {
-    // Some ask more often than others.
+    // Some users send more requests than others.
     const user = Math.floor(Math.abs(Math.sin(++i)) ** 3 * 8)
-    const policy = i % 4 === 0 ? 'everybody' : 'per-user'
+    const policy = i % 4 === 0 ? 'global' : 'per-user'
     fetch(`${service.url}/api/v1/rate-limit/check?policy=${policy}&key=user:${user}`).catch(() => {})
   }, 20)
 })
@@ -61,7 +74,7 @@ afterAll(async () => {
   file?.remove()
 })
 
-describe('pictures', () => {
+describe('screenshots', () => {
   it.each(PICTURES)('$name', async ({ name, path, colorScheme, viewport }) => {
     const { page, faults, close } = await openPage(browser, service, `/#${path}`, {
       colorScheme,
@@ -69,7 +82,11 @@ describe('pictures', () => {
     })
     await page.locator('h1').waitFor()
     if (name === 'race') await page.getByRole('button', { name: WORDS.en.dashboard.race.start }).click()
-    // Long enough for lines to be drawn.
+    const content = CONTENT[name]
+    if (content !== undefined) await page.locator(content).first().waitFor()
+    // The charts, not the settings above them.
+    if (name === 'compare') await page.locator('.transport').evaluate((bar) => bar.scrollIntoView())
+    // Live needs time to draw lines.
     if (name === 'live') await page.waitForTimeout(isWriting ? 25_000 : 2500)
     else await page.waitForTimeout(500)
     const picture = await page.screenshot()
@@ -84,8 +101,13 @@ describe('pictures', () => {
     expect(sizeOf(readFileSync(at))).toStrictEqual(sizeOf(picture))
   })
 
-  it('are shown where people look for them', () => {
-    const shown = ['README.md', 'docs/study-guide.md', 'docs/study-guide.ko.md', 'docs/service.md']
+  it('are shown in the README or the docs', () => {
+    const shown = [
+      'README.md',
+      'docs/users/study-guide.md',
+      'docs/users/study-guide.ko.md',
+      'docs/operators/service.md',
+    ]
       .map((page) => readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8'))
       .join('\n')
     const missing = PICTURES.filter(({ name }) => !shown.includes(`pictures/${name}.png`))
@@ -93,7 +115,7 @@ describe('pictures', () => {
   })
 })
 
-/** Without a font for it, every letter is the same empty box. */
+/** Without a Korean font, all letters look the same. */
 async function drawsKorean(): Promise<boolean> {
   const page = await browser.newPage()
   const [one, other] = [await pictureOf('가'), await pictureOf('나')]
@@ -106,7 +128,7 @@ async function drawsKorean(): Promise<boolean> {
   }
 }
 
-/** Width and height, from where every PNG has them. */
+/** Width and height from the header of a PNG. */
 function sizeOf(png: Buffer): number[] {
   return [png.readUInt32BE(16), png.readUInt32BE(20)]
 }

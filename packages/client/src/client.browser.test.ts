@@ -24,8 +24,8 @@ const IN_THE_BROWSER = `(async () => {
   return { decisions: [one, ...many].map(({ cost, remaining }) => [cost, remaining]), waits, texts, node: typeof process }
 })()`
 
-it('the built package runs in a browser, where none of Node is', async () => {
-  const asked: string[] = []
+it('the built package runs in a browser, without the modules of Node', async () => {
+  const paths: string[] = []
   const server = createServer(async (request, response) => {
     const path = request.url ?? '/'
     let body = ''
@@ -36,9 +36,9 @@ it('the built package runs in a browser, where none of Node is', async () => {
       const source = await readFile(folder[1] + path.slice(folder[0].length))
       return response.setHeader('content-type', 'text/javascript').end(source)
     }
-    asked.push(path)
+    paths.push(path)
     if (path === '/data') {
-      if (asked.filter((one) => one === path).length === 1) return response.writeHead(503).end()
+      if (paths.filter((one) => one === path).length === 1) return response.writeHead(503).end()
       return response.setHeader('cache-control', 'max-age=60').end('data')
     }
     const { checks, permits } = JSON.parse(body)
@@ -70,7 +70,7 @@ it('the built package runs in a browser, where none of Node is', async () => {
     })
     expect(failures).toStrictEqual([])
     const check = '/api/v1/rate-limit/check'
-    expect(asked).toStrictEqual([check, `${check}/batch`, '/data', '/data'])
+    expect(paths).toStrictEqual([check, `${check}/batch`, '/data', '/data'])
   } finally {
     await browser.close()
     server.closeAllConnections()

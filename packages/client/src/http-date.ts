@@ -5,14 +5,14 @@ const LONG_DAY = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day'
 const MONTH = `(?<month>${MONTHS.join('|')})`
 const TIME = '(?<hour>\\d\\d):(?<minute>\\d\\d):(?<second>\\d\\d)'
 
-/** RFC 9110, 5.6.7: the one that is sent today, and two that must still be read. */
+/** RFC 9110, 5.6.7: the current format, and two obsolete ones that must still be accepted. */
 const FORMS = [
   new RegExp(`^${DAY}, (?<day>\\d\\d) ${MONTH} (?<year>\\d{4}) ${TIME} GMT$`),
   new RegExp(`^${LONG_DAY}, (?<day>\\d\\d)-${MONTH}-(?<year>\\d\\d) ${TIME} GMT$`),
   new RegExp(`^${DAY} ${MONTH} (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`),
 ]
 
-/** An HTTP date in milliseconds since the epoch; undefined for what is none, however near `Date` would come. */
+/** An HTTP date in milliseconds since the epoch. Undefined for other formats, although `Date` might accept them. */
 export function parseHttpDate(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined
   for (const form of FORMS) {
@@ -24,13 +24,13 @@ export function parseHttpDate(text: string | null, nowMs: number): number | unde
     const date = new Date(0)
     date.setUTCFullYear(year, month, day)
     if (date.getUTCDate() !== day || hour! > 23 || minute! > 59 || second! > 60) return undefined
-    // 60 is a leap second: the next minute's first, to a clock that has none.
+    // 60 is a leap second, which becomes the first second of the next minute.
     return date.setUTCHours(hour!, minute!, second!)
   }
   return undefined
 }
 
-/** Two digits that would be more than 50 years from now mean the century before. */
+/** A two-digit year more than 50 years ahead belongs to the previous century. */
 function fullYear(twoDigits: number, nowMs: number): number {
   const thisYear = new Date(nowMs).getUTCFullYear()
   const year = thisYear - (thisYear % 100) + twoDigits

@@ -1,6 +1,6 @@
 import type { Fetch } from '../src/fetch.js'
 
-/** The real fetch, and what it was called with: the last part of the path, and the body. */
+/** The real fetch, with a record of its calls: the last part of the path, and the body. */
 export function notedFetch(): { fetch: Fetch; calls: { path: string; body: unknown }[] } {
   const calls: { path: string; body: unknown }[] = []
   return {

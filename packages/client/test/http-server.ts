@@ -7,13 +7,13 @@ export interface Received {
   path: string
   headers: IncomingMessage['headers']
   body: string
-  /** The client's end of the connection. */
+  /** The client's port. */
   port: number | undefined
 }
 
 export type Handler = (received: Received, response: ServerResponse, nth: number) => void
 
-/** A server of the test's own, gone when the test is over. */
+/** A server for one test, closed when the test ends. */
 export async function serve(handler: Handler): Promise<{ url: string; received: Received[] }> {
   const received: Received[] = []
   const server = createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-/** Time that passes only when everybody waits: a minute of back-off is over at once, and nothing is approximate. */
+/** Virtual time that advances when all tasks wait, so that a minute of backoff takes no time and is exact. */
 export function createVirtualTime(startMs: number) {
   let nowMs = startMs
   let timers: { atMs: number; go(): void }[] = []
@@ -15,7 +15,7 @@ export function createVirtualTime(startMs: number) {
     })
   }
 
-  /** Lets time pass until what is being done is done. */
+  /** Advances time until the task is done. */
   async function run<T>(doing: Promise<T>): Promise<T> {
     let isDone = false
     const mark = () => {

@@ -1,6 +1,6 @@
 /** Where a store's time comes from. */
 export interface Clock {
-  /** Whole microseconds since the Unix epoch. It may step back: see `docs/algorithms.md`, "Clocks". */
+  /** Whole microseconds since the Unix epoch. It may step back: see `docs/users/algorithms.md`, "Clocks". */
   nowUs(): number
 }
 
@@ -10,7 +10,7 @@ export interface Clock {
  */
 export const systemClock: Clock = { nowUs: () => Date.now() * 1000 }
 
-/** A clock that stands still until it is told otherwise, for tests and simulations. */
+/** A clock that moves only by `advance` and `set`, for tests and simulations. */
 export class ManualClock implements Clock {
   #us: number
 
@@ -36,7 +36,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Milliseconds with up to three decimals to whole microseconds: `usToMs` turned around, exactly. */
+/** Converts milliseconds with up to three decimals to whole microseconds: the exact inverse of `usToMs`. */
 export function msToUs(ms: number): number {
   return Math.round(ms * 1000)
 }

@@ -10,7 +10,7 @@ export function isCompatibleVersion(version: string, own = VERSION): boolean {
   return compatibilityLine(version) === compatibilityLine(own)
 }
 
-/** A value that all compatible copies in this process share. The first copy to ask creates it. */
+/** A value that all compatible copies in this process share. The first copy that needs it creates it. */
 export function sharedByCopies<T>(name: string, create: () => T): T {
   const key = Symbol.for(`@tidegate/core@${compatibilityLine(VERSION)}: ${name}`)
   const shared = globalThis as { [key: symbol]: T | undefined }

@@ -17,10 +17,12 @@ const IN_THE_BROWSER = `(async () => {
   const allowed = [1, 2, 3].map(() => limiter.check('user:123').allowed)
   clock.advance(1000)
   allowed.push(limiter.check('user:123').allowed)
-  return { allowed, testing: Object.keys(testing).sort(), node: typeof process }
+  const daily = core.fixedWindow({ limit: 2, window: 'day', timeZone: 'Asia/Seoul' })
+  const { resetAfterMs } = store.check({ policy: daily, key: 'user:123', cost: 1 })
+  return { allowed, resetAfterMs, testing: Object.keys(testing).sort(), node: typeof process }
 })()`
 
-it('the built package runs in a browser, where none of Node is', async () => {
+it('the built package runs in a browser, without the modules of Node', async () => {
   const server = createServer(async (request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
     if (path === '/') return response.setHeader('content-type', 'text/html').end('<!doctype html>')
@@ -43,7 +45,21 @@ it('the built package runs in a browser, where none of Node is', async () => {
     const result = await page.evaluate(IN_THE_BROWSER)
     expect(result).toStrictEqual({
       allowed: [true, true, false, true],
-      testing: ['ReferenceStore', 'randomFrom', 'randomTrace', 'runTrace', 'testStore'],
+      // One second after 9:00 in Seoul.
+      resetAfterMs: 15 * 3_600_000 - 1000,
+      testing: [
+        'ReferenceStore',
+        'TEST_ENVIRONMENT',
+        'findOverAdmission',
+        'randomFrom',
+        'randomReservationTrace',
+        'randomSlotTrace',
+        'randomTrace',
+        'runReservationTrace',
+        'runSlotTrace',
+        'runTrace',
+        'testStore',
+      ],
       node: 'undefined',
     })
     expect(failures).toStrictEqual([])

@@ -1,12 +1,24 @@
-/** Every code Tidegate can raise or warn with. `docs/errors.md` has a section for each; a test holds the two together. */
+/** Every code Tidegate can raise or warn with. `docs/errors.md` has a section for each; a test compares the two. */
 export const ERROR_CODES = [
   'POLICY_INVALID',
   'POLICY_UNNAMED',
+  'POLICY_SUSPICIOUS',
   'KEY_INVALID',
   'COST_INVALID',
   'COST_ABOVE_LIMIT',
   'TAKE_INVALID',
   'REFUND_INVALID',
+  'CHARGE_INVALID',
+  'BLOCK_INVALID',
+  'RESERVATION_INVALID',
+  'RESERVATION_ID_USED',
+  'RESERVATION_UNSETTLED',
+  'WAIT_TIMEOUT',
+  'WAIT_QUEUE_FULL',
+  'WAIT_ABORTED',
+  'SLOT_INVALID',
+  'SLOT_LOST',
+  'OPERATION_UNSUPPORTED',
   'OPTION_INVALID',
   'TEMPLATE_INVALID',
   'RULE_INVALID',
@@ -30,7 +42,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 const ERROR_MARK = Symbol.for('@tidegate/core: TidegateError')
 
 /**
- * Input that can never be right, or a store that failed. A denied request is not an error: it is a
+ * Invalid input, or a store that failed. A denied request is not an error: it is a
  * `Decision` with `allowed: false`.
  */
 export class TidegateError extends Error {
@@ -60,20 +72,20 @@ export function errorDocs(code: ErrorCode): string {
   return `node_modules/@tidegate/core/docs/errors.md#${code.toLowerCase()}`
 }
 
-/** Any value as a short piece of a message: quoted, cut, never throwing. */
+/** Formats any value for a message: quoted and shortened. Never throws. */
 export function show(value: unknown): string {
   let text: string
   try {
     text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value))
   } catch {
-    // Nothing of its own is asked any more: whatever threw may throw again.
+    // Do not call methods of the value again: they may throw again.
     text = `[${typeof value}]`
   }
   if (typeof value === 'number') text = String(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** Refuses options that are no object or have a name that means nothing: a typo must not be a silent default. */
+/** Rejects options that are not an object or have an unknown name: a typo must not silently become a default. */
 export function assertOptions(of: string, options: unknown, known: readonly string[]): void {
   const list = known.join(', ')
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {

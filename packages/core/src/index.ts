@@ -1,29 +1,43 @@
 export { decide, type KeyState, refund } from './algorithms/index.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
-export { type DenialCacheOptions, withDenialCache } from './denial-cache/index.js'
+export { type DenialCacheOptions, type DenialCachingStore, withDenialCache } from './denial-cache/index.js'
 export { assertOptions, ERROR_CODES, type ErrorCode, errorDocs, show, TidegateError } from './errors.js'
 export { assertKey } from './key.js'
+export type { LeaseCounts } from './leases/held-leases.js'
+export { type LeasesOptions, type LeasingStore, withLeases } from './leases/index.js'
 export {
   type AsyncLimiter,
   createLimiter,
   type Limiter,
   type LimiterOptions,
   type SyncLimiter,
-} from './limiter.js'
-export { MemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.js'
+  type WaitOptions,
+} from './limiter/index.js'
+export type { AbortSignalLike } from './limiter/on-abort.js'
+export { MemoryStore } from './memory-store/memory-store.js'
+export type { MemoryStoreOptions } from './memory-store/memory-store-options.js'
+export { type NumberRange, numberOption, optionInvalid } from './options.js'
 export {
   ALGORITHM_NAMES,
   type AlgorithmName,
   assertPolicy,
+  assertRatePolicy,
+  type ConcurrencyOptions,
+  type ConcurrencyPolicy,
+  concurrency,
   definePolicy,
+  type FixedWindowOptions,
   type FixedWindowPolicy,
   fixedWindow,
   type LeakyBucketOptions,
   type LeakyBucketPolicy,
+  type LeaseOptions,
+  type LeaseTerms,
   leakyBucket,
   type OnStoreFailure,
   type Policy,
+  type RatePolicy,
   type SlidingWindowCounterPolicy,
   type SlidingWindowLogPolicy,
   slidingWindowCounter,
@@ -32,7 +46,20 @@ export {
   type TokenBucketPolicy,
   tokenBucket,
   type WindowOptions,
-} from './policy.js'
+} from './policy/index.js'
+export { firstAnswer, idUsed, maxOpenDenial, reserveResult, withReservation } from './reservations/answers.js'
+export {
+  type JointReservation,
+  jointReservationOf,
+  type Reservation,
+  settleIfHeld,
+} from './reservations/handle.js'
+export {
+  parseReserve,
+  parseSettle,
+  type Reserve,
+  type ReserveLimit,
+} from './reservations/parse-reservation.js'
 export type { BreakerState } from './resilience/breaker.js'
 export { type EventLoopTime, eventLoopTime } from './resilience/event-loop-time.js'
 export type { FailureEvent } from './resilience/events.js'
@@ -41,21 +68,46 @@ export {
   type ResilientStore,
   withFallback,
 } from './resilience/index.js'
-export { assertCost, assertRefund, type Limit, type Limits, limitsOf, takeResult } from './store/requests.js'
+export { type HeldTake, type Slot, takeAndHold } from './slots/acquire.js'
+export type { HeldSlots } from './slots/held-slots.js'
+export { randomId } from './store/random-id.js'
+export {
+  assertBlock,
+  assertCharge,
+  assertCost,
+  assertRefund,
+  assertSlot,
+  assertSlotId,
+  assertTakeUpTo,
+  type Limit,
+  type Limits,
+  limitsOf,
+  takeResult,
+} from './store/requests.js'
 export type {
   AsyncStore,
+  BlockRequest,
   Call,
+  FullStore,
   MaybePromise,
   RefundRequest,
+  ReserveOptions,
+  ReserveResult,
   ResetRequest,
+  SettleResult,
+  SlotRequest,
   Store,
   StoreTraits,
   SyncStore,
   TakeRequest,
   TakeResult,
+  TakeUpToRequest,
+  TakeUpToResult,
   WholeTakeResult,
 } from './store/store.js'
 export { type FailureCause, storeClosed, storeFailed } from './store/store-error.js'
+export { untilAnswered } from './store/until-answered.js'
 export { type Duration, parseDuration } from './units/duration.js'
 export type { Rate } from './units/rate.js'
 export { claimName } from './unnamed-policies.js'
+export { warn } from './warn.js'

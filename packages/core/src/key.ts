@@ -4,13 +4,13 @@ import { show, TidegateError } from './errors.js'
 const MAX_KEY_BYTES = 256
 
 /**
- * Refuses what is not a client key: 1 to 256 bytes of well-formed Unicode without control characters.
+ * Rejects invalid client keys. A key is 1 to 256 bytes of well-formed Unicode without control characters.
  * One rule for every store, so that a key that works in memory works in Redis, logs and headers too.
  */
 export function assertKey(key: unknown): asserts key is string {
-  if (typeof key !== 'string') throw invalid(`must be text, got ${show(key)}`)
+  if (typeof key !== 'string') throw invalid(`must be a string, got ${show(key)}`)
   if (key.length === 0)
-    throw invalid('is empty; name who is asking, for example "user:123" or "ip:192.0.2.1"')
+    throw invalid('is empty; identify the client, for example "user:123" or "ip:192.0.2.1"')
   let bytes = 0
   for (let i = 0; i < key.length; i++) {
     const unit = key.charCodeAt(i)

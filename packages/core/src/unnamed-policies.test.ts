@@ -1,10 +1,14 @@
-import { describe, expect, it } from 'vitest'
-import { createLimiter } from './limiter.js'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createLimiter } from './limiter/index.js'
 import { MemoryStore } from './memory-store/memory-store.js'
-import { definePolicy, fixedWindow } from './policy.js'
+import { concurrency, definePolicy, fixedWindow, type Policy, tokenBucket } from './policy/index.js'
 import type { Store } from './store/store.js'
 
 const two = (name?: string) => fixedWindow({ limit: 2, window: '15m', ...(name !== undefined && { name }) })
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 /** A store outside this process, around which a limiter puts a guard. */
 function remoteStore(): Store {
@@ -53,20 +57,60 @@ describe.each([
     expect(() => createLimiter({ store, policy: two('signup') })).not.toThrow()
   })
 
-  it('unnamed policies with other numbers do not meet', () => {
+  it('unnamed policies with other numbers do not conflict', () => {
     const store = create()
     createLimiter({ store, policy: two() })
     expect(() => createLimiter({ store, policy: fixedWindow({ limit: 3, window: '15m' }) })).not.toThrow()
   })
 })
 
-it('limiters with stores of their own never meet', () => {
+describe('limiters with one name on one store', () => {
+  /** The warnings of a limiter with each of these policies. */
+  function warningsOf(...policies: Policy[]): unknown[] {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const store = new MemoryStore()
+    for (const policy of policies) createLimiter({ store, policy })
+    return warn.mock.calls.map(([message]) => message)
+  }
+  const fixed = (window: '1s' | '15m', limit = 5) => fixedWindow({ limit, window, name: 'api' })
+
+  it.each([
+    ['another window', [fixed('15m'), fixed('1s')]],
+    [
+      'another start',
+      [fixed('1s'), fixedWindow({ limit: 5, window: '1s', start: 'first-request', name: 'api' })],
+    ],
+    ['another algorithm', [fixed('15m'), tokenBucket({ capacity: 5, refillRate: '5/15m', name: 'api' })]],
+    ['another rate', ['5/15m', '5/1s'].map((rate) => bucket(rate as '5/1s'))],
+    ['another ttl', ['1s', '10m'].map((ttl) => concurrency({ limit: 5, ttl: ttl as '1s', name: 'api' }))],
+  ])('warn once if they have %s: neither limit would hold', (_, policies) => {
+    const warnings = warningsOf(...policies, ...policies)
+    expect(warnings).toStrictEqual([expect.stringContaining('named "api"')])
+  })
+
+  it('may have other limits and options', () => {
+    const blocking = fixedWindow({
+      limit: 5,
+      window: '15m',
+      blockFor: '1h',
+      onStoreFailure: 'local',
+      name: 'api',
+    })
+    expect(warningsOf(fixed('15m'), fixed('15m'), fixed('15m', 100), blocking)).toStrictEqual([])
+  })
+
+  function bucket(refillRate: '5/1s') {
+    return tokenBucket({ capacity: 5, refillRate, name: 'api' })
+  }
+})
+
+it('limiters with stores of their own do not conflict', () => {
   const [login, signup] = [createLimiter({ policy: two() }), createLimiter({ policy: two() })]
   login.check('a', 2)
   expect(signup.check('a').allowed).toBe(true)
 })
 
-it('a policy knows whether its name was chosen, also after JSON', () => {
+it('isNamed is false for a generated name, also after JSON', () => {
   const copy = definePolicy(JSON.parse(JSON.stringify(two())))
   expect([two().isNamed, copy.isNamed, two('login').isNamed]).toStrictEqual([false, false, true])
 })

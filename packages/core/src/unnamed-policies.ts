@@ -1,39 +1,61 @@
 import { sharedByCopies } from './copies.js'
 import { TidegateError } from './errors.js'
-import type { Policy } from './policy.js'
+import { type Policy, samePace } from './policy/index.js'
+import { warn } from './warn.js'
 
 /*
  * A store keeps counts by policy name. Two unnamed policies with equal numbers have equal names, so each generated
- * name may have only one user per store.
+ * name may have only one user per store. A name that was written is shared on purpose, but only policies that count alike
+ * can share a count.
  */
 
 /**
  * Reserves the generated name of an unnamed policy on a store. `user` is the limiter or middleware that counts by the
- * policy. Throws `POLICY_UNNAMED` if another user has the name; named policies are shared on purpose.
+ * policy. Throws `POLICY_UNNAMED` if another user has the name. Named policies are shared, with a warning if they have
+ * different algorithms, windows or rates.
  */
 export function claimName(store: object, policy: Policy, user: object): void {
-  if (policy.isNamed) return
-  const users = usersOf(store)
-  const other = users.get(policy.name)
-  if (other === undefined) users.set(policy.name, user)
-  else if (other !== user) throw unnamed(policy)
+  const claims = claimsOf(store)
+  const claim = claims.get(policy.name)
+  if (claim === undefined) {
+    if (!policy.isNamed || claims.size < MAX_NAMES)
+      claims.set(policy.name, { policy, user, isReported: false })
+  } else if (!policy.isNamed) {
+    if (claim.user !== user) throw unnamed(policy)
+  } else if (!claim.isReported && !samePace(claim.policy, policy)) {
+    claim.isReported = true
+    warn('POLICY_SUSPICIOUS', sharedName(policy))
+  }
 }
 
 /** Makes a store and the wrapper around it one place for names. */
 export function shareNames(store: object, wrapper: object): void {
-  namesByStore.set(wrapper, usersOf(store))
+  claimsByStore.set(wrapper, claimsOf(store))
 }
 
-/** For each store, the user of each generated name. */
-const namesByStore = sharedByCopies('policy names', () => new WeakMap<object, Map<string, object>>())
+/** The first policy with a name, and its user. */
+interface Claim {
+  readonly policy: Policy
+  readonly user: object
+  isReported: boolean
+}
 
-function usersOf(store: object): Map<string, object> {
-  let users = namesByStore.get(store)
-  if (users === undefined) {
-    users = new Map()
-    namesByStore.set(store, users)
+/** For names that were written: an application may make them up for each client. */
+const MAX_NAMES = 1000
+
+const claimsByStore = sharedByCopies('policy claims', () => new WeakMap<object, Map<string, Claim>>())
+
+function claimsOf(store: object): Map<string, Claim> {
+  let claims = claimsByStore.get(store)
+  if (claims === undefined) {
+    claims = new Map()
+    claimsByStore.set(store, claims)
   }
-  return users
+  return claims
+}
+
+function sharedName({ name }: Policy): string {
+  return `Two limits on one store are named "${name}", but have different algorithms, windows or rates. They share one count, which each of them counts in its own way, so neither limit holds. Give each policy its own name.`
 }
 
 function unnamed({ algorithm, name }: Policy): TidegateError {

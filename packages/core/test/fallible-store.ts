@@ -3,11 +3,15 @@ import { TidegateError } from '../src/errors.js'
 import { MemoryStore } from '../src/memory-store/memory-store.js'
 import type {
   AsyncStore,
+  BlockRequest,
   Call,
   RefundRequest,
+  ReserveOptions,
   ResetRequest,
+  SlotRequest,
   StoreTraits,
   TakeRequest,
+  TakeUpToRequest,
 } from '../src/store/store.js'
 
 /**
@@ -35,7 +39,21 @@ export class FallibleStore implements AsyncStore {
   peek = (request: TakeRequest, call?: Call) => this.#run('peek', call, () => this.memory.peek(request))
   refund = (request: RefundRequest, call?: Call) =>
     this.#run('refund', call, () => this.memory.refund(request))
+  release = (slots: readonly SlotRequest[], call?: Call) =>
+    this.#run('release', call, () => this.memory.release(slots))
+  renew = (slots: readonly SlotRequest[], call?: Call) =>
+    this.#run('renew', call, () => this.memory.renew(slots))
   reset = (request: ResetRequest, call?: Call) => this.#run('reset', call, () => this.memory.reset(request))
+
+  charge = (request: TakeRequest, call?: Call) => this.#run('charge', call, () => this.memory.charge(request))
+  takeUpTo = (request: TakeUpToRequest, call?: Call) =>
+    this.#run('takeUpTo', call, () => this.memory.takeUpTo(request))
+  block = (request: BlockRequest, call?: Call) => this.#run('block', call, () => this.memory.block(request))
+
+  reserve = (requests: readonly TakeRequest[], options?: ReserveOptions, call?: Call) =>
+    this.#run('reserve', call, () => this.memory.reserve(requests, options))
+  settle = (requests: readonly ResetRequest[], id: string, actual: readonly number[], call?: Call) =>
+    this.#run('settle', call, () => this.memory.settle(requests, id, actual))
 
   close(): void {
     this.memory.close()

@@ -21,6 +21,8 @@ export class ManualTimers implements Timers {
     this.#timers = this.#timers.filter((timer) => timer.number !== number)
   }
 
+  unref = () => {}
+
   afterReading = (run: () => void) => {
     this.#readers.push(run)
   }

@@ -1,7 +1,7 @@
 /*
  * The five algorithms once more, written as differently as possible from the real ones: BigInt throughout,
- * the whole history kept and gone through again for every question, and every wait found by search instead
- * of by formula. Slow, short, and right by inspection.
+ * the whole history kept and replayed for every decision, and every wait found by search instead of by
+ * formula. Slow, short, and easy to verify by reading.
  */
 
 export interface OracleNumbers {
@@ -12,6 +12,10 @@ export interface OracleNumbers {
   /** Buckets: `units` every `per` microseconds, as written, not reduced. */
   units: bigint
   per: bigint
+  /** Windows: whether denied requests are charged too. */
+  countDenied?: boolean
+  /** Fixed window: whether windows begin with the first request. Only for clocks that do not step back. */
+  first?: boolean
 }
 
 /** What happened at `time`: units were taken (above 0) or, in a bucket, given back (below 0). */
@@ -41,8 +45,8 @@ export class Oracle {
     const at = this.#asOf(now)
     const allowed = this.#fits(at, cost)
     const delay = allowed ? this.#delay(at) : 0n
+    if (allowed || this.#numbers.countDenied) this.#charge(at, cost)
     const retryAfter = allowed ? 0n : this.#firstMoment(at, cost) - now
-    if (allowed) this.#history.push({ time: at, units: cost })
     const isFull = this.#fits(at, this.#numbers.limit)
     return {
       allowed,
@@ -53,7 +57,45 @@ export class Oracle {
     }
   }
 
-  /** Takes back units of a decision made at `decidedAt`, and says how many; time only goes forward here. */
+  /** Takes units whether or not they fit. */
+  charge(now: bigint, cost: bigint): Pick<OracleDecision, 'remaining' | 'resetAfter'> & { overBy: bigint } {
+    this.#moveFromAnotherClock(now)
+    const at = this.#asOf(now)
+    this.#charge(at, cost)
+    return {
+      remaining: this.#largestThatFits(at),
+      resetAfter: this.#firstMoment(at, this.#numbers.limit) - now,
+      overBy: this.#overBy(at),
+    }
+  }
+
+  #charge(at: bigint, units: bigint): void {
+    this.#history.push({ time: at, units })
+    if (this.#numbers.algorithm !== 'sliding-window-log') return
+    // The newest 2 × limit units stay.
+    let room = 2n * this.#numbers.limit
+    for (const event of [...this.#history].reverse()) {
+      if (event.units > room) event.units = room
+      room -= event.units
+    }
+  }
+
+  /** How many units are used beyond the limit: the fewest to remove until a cost of 0 fits. */
+  #overBy(at: bigint): bigint {
+    const history = this.#history
+    let [low, high] = [0n, history.reduce((sum, { units }) => sum + units, 0n)]
+    while (low < high) {
+      const middle = (low + high) / 2n
+      const last = history.at(-1)!
+      this.#history = [...history.slice(0, -1), { ...last, units: last.units - middle }]
+      if (this.#fits(at, 0n)) high = middle
+      else low = middle + 1n
+    }
+    this.#history = history
+    return low
+  }
+
+  /** Takes back units of a decision made at `decidedAt`, and returns how many; time only goes forward here. */
   refund(now: bigint, decidedAt: bigint, cost: bigint): number {
     const { algorithm, window, limit, units, per } = this.#numbers
     if (algorithm === 'token-bucket' || algorithm === 'leaky-bucket') {
@@ -80,7 +122,7 @@ export class Oracle {
     return Number(cost - left)
   }
 
-  /** Every unit taken, with its time: what the bounds are checked on. */
+  /** Every unit taken, with its time, to check the bounds. */
   get history(): readonly Event[] {
     return this.#history
   }
@@ -93,8 +135,10 @@ export class Oracle {
         .reduce((sum, { units }) => sum + units, 0n)
     const start = (at / window) * window
     switch (algorithm) {
-      case 'fixed-window':
-        return between(start, start + window) + cost <= limit
+      case 'fixed-window': {
+        const opened = this.#numbers.first ? this.#firstRequest(at) : start
+        return between(opened, opened + window) + cost <= limit
+      }
       case 'sliding-window-log':
         return between(at - window + 1n, at + 1n) + cost <= limit
       case 'sliding-window-counter': {
@@ -108,15 +152,23 @@ export class Oracle {
     }
   }
 
-  /** What has been used of a bucket, in 1/per units: a token bucket's missing tokens are a leaky one's water. */
+  /** The start of the window at this moment, if each begins with the first request after the last. */
+  #firstRequest(at: bigint): bigint {
+    const { window } = this.#numbers
+    let start: bigint | undefined
+    for (const { time } of this.#history) if (start === undefined || time >= start + window) start = time
+    return start === undefined || at >= start + window ? at : start
+  }
+
+  /** The used part of a bucket, in 1/per units: the missing tokens of a token bucket, the level of a leaky one. */
   #water(at: bigint): bigint {
-    const { units: flow, per, limit } = this.#numbers
+    const { units: flow, per } = this.#numbers
     let water = 0n
     let last = 0n
     for (const { time, units } of [...this.#history, { time: at, units: 0n }]) {
       const drained = water - (time - last) * flow
       const after = (drained > 0n ? drained : 0n) + units * per
-      water = after < 0n ? 0n : after > limit * per ? limit * per : after
+      water = after < 0n ? 0n : after
       last = time
     }
     return water
@@ -158,7 +210,7 @@ export class Oracle {
     return high
   }
 
-  /** The newest moment that the state, as the design defines it, speaks of. */
+  /** The newest time in the state, as the algorithms define it. */
   #newest(): bigint | undefined {
     const last = this.#history.at(-1)
     if (last === undefined) return undefined

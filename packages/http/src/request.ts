@@ -15,7 +15,7 @@ export interface RequestFacts {
   header(name: string): string | undefined
   /**
    * The value of each line of a header, also under names that CGI-like servers take for the same, such as `x_user_id`
-   * for `x-user-id`. Different values make a key part ambiguous. Default: lines are not told apart.
+   * for `x-user-id`. Different values make a key part ambiguous. Default: the joined value is used.
    */
   headerLines?(name: string): readonly string[]
   /** The client's address as one text for all its spellings: see `clientIp`. */

@@ -9,9 +9,9 @@ import {
   tokenBucket,
 } from '@tidegate/core'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { RateLimitEvent } from '../src/rate-limit-options.js'
-import { allOf, byApiKey, byIp, byRoute, byUser, firstOf } from '../src/resolvers.js'
-import { sha256Hex } from '../src/sha256.js'
+import { allOf, byApiKey, byIp, byRoute, byUser, firstOf } from '../src/keys/resolvers.js'
+import { sha256Hex } from '../src/keys/sha256.js'
+import type { RateLimitEvent } from '../src/middleware/rate-limit-options.js'
 import {
   type AnyOptions,
   type AnyRequest,
@@ -19,6 +19,7 @@ import {
   type Framework,
   type Tools,
 } from './framework.js'
+import { SLOT_CASES } from './slot-cases.js'
 import { failingStore, memoryStore, NOON_MS, promisingStore } from './stores.js'
 
 interface Answer {
@@ -28,12 +29,13 @@ interface Answer {
 }
 
 /** The tools of a case: serve with options, then send requests. */
-interface Stage {
+export interface Stage {
   framework: Framework
   serve(options: AnyOptions | ((tools: Tools) => AnyOptions)): Promise<Served>
 }
 
 interface Served {
+  port: number
   ask(path?: string, headers?: Record<string, string>, method?: string): Promise<Answer>
   /** Sends a request that can be cancelled. */
   begin(path: string): ClientRequest
@@ -47,6 +49,8 @@ const BY_USER = 'user:{header.x-user-id}'
 
 /** The cases by title. Every framework has to pass all of them. */
 const CASES: Record<string, (stage: Stage) => Promise<void>> = {
+  ...SLOT_CASES,
+
   async 'passes allowed requests with headers that show the remaining limit'({ serve }) {
     const { ask, application } = await serve({ limiter: limiterOf(two) })
     const first = await ask()
@@ -66,13 +70,13 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     const { ask, application } = await serve({ limiter: limiterOf(two) })
     await ask()
     await ask()
-    const refused = await ask()
-    expect(refused.status).toBe(429)
-    expect(refused.headers['content-type']).toMatch(/^application\/json/)
-    expect(refused.headers['cache-control']).toBe('no-store')
-    expect(refused.headers['retry-after']).toBe('60')
-    expect(limitHeaders(refused).ratelimit).toBe('"two";r=0;t=60')
-    expect(JSON.parse(refused.text)).toStrictEqual({
+    const denied = await ask()
+    expect(denied.status).toBe(429)
+    expect(denied.headers['content-type']).toMatch(/^application\/json/)
+    expect(denied.headers['cache-control']).toBe('no-store')
+    expect(denied.headers['retry-after']).toBe('60')
+    expect(limitHeaders(denied).ratelimit).toBe('"two";r=0;t=60')
+    expect(JSON.parse(denied.text)).toStrictEqual({
       error: 'rate_limit_exceeded',
       message: 'Too many requests. Please retry after 60 seconds.',
       retry_after: 60,
@@ -83,10 +87,10 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
   async 'denies with a problem document if the client prefers it'({ serve }) {
     const { ask } = await serve({ limiter: limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' })) })
     await ask('/orders/7')
-    const refused = await ask('/orders/7?x=1', { accept: 'application/problem+json' })
-    expect(refused.status).toBe(429)
-    expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/)
-    expect(JSON.parse(refused.text)).toMatchObject({
+    const denied = await ask('/orders/7?x=1', { accept: 'application/problem+json' })
+    expect(denied.status).toBe(429)
+    expect(denied.headers['content-type']).toMatch(/^application\/problem\+json/)
+    expect(JSON.parse(denied.text)).toMatchObject({
       type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
       status: 429,
       instance: '/orders/7',
@@ -220,13 +224,13 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       ],
     ]
     for (const [key, found] of keys) {
-      const asked: string[] = []
-      const onDecision = ({ limits }: RateLimitEvent<unknown>) => asked.push(limits[0]!.key)
+      const counted: string[] = []
+      const onDecision = ({ limits }: RateLimitEvent<unknown>) => counted.push(limits[0]!.key)
       const { ask } = await serve({ limiter: limiterOf(two), onDecision, ...(key !== undefined && { key }) })
       for (let i = 0; i < 2; i++) expect((await ask('/', ALICE)).status).toBe(200)
       expect((await ask('/', ALICE)).status).toBe(429)
       expect((await ask('/', BOB)).status).toBe(200)
-      expect(asked[0]).toBe(found)
+      expect(counted[0]).toBe(found)
     }
   },
 
@@ -296,7 +300,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(warned.mock.calls).toStrictEqual([
       [
         expect.stringMatching(/End the key in a part that every request has.*errors\.md#key_undefined/),
-        { type: 'TidegateWarning', code: 'KEY_UNDEFINED' },
+        { type: 'TidegateWarning', code: 'TIDEGATE_KEY_UNDEFINED' },
       ],
     ])
   },
@@ -338,7 +342,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
   },
 
   async 'responds with the status and body of the options'({ serve }) {
-    const refusedWith = async (options: AnyOptions, headers = {}) => {
+    const denialWith = async (options: AnyOptions, headers = {}) => {
       const limiter = limiterOf(fixedWindow({ limit: 1, window: '1m', name: 'one' }))
       const { ask } = await serve({ limiter, ...options })
       await ask()
@@ -346,22 +350,22 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       expect(answered['retry-after']).toBe('60')
       return [status, answered['content-type']?.split(';')[0], text]
     }
-    expect(await refusedWith({ status: 420, body: 'Calm down' })).toStrictEqual([
+    expect(await denialWith({ status: 420, body: 'Calm down' })).toStrictEqual([
       420,
       'text/plain',
       'Calm down',
     ])
-    expect(await refusedWith({ body: { slow: 'down' } })).toStrictEqual([
+    expect(await denialWith({ body: { slow: 'down' } })).toStrictEqual([
       429,
       'application/json',
       '{"slow":"down"}',
     ])
-    expect(await refusedWith({ body: ({ decision }) => `Not by ${decision.policy}` })).toStrictEqual([
+    expect(await denialWith({ body: ({ decision }) => `Not by ${decision.policy}` })).toStrictEqual([
       429,
       'text/plain',
       'Not by one',
     ])
-    const [status, type, text] = await refusedWith({ status: 420, format: 'problem' })
+    const [status, type, text] = await denialWith({ status: 420, format: 'problem' })
     expect([status, type]).toStrictEqual([420, 'application/problem+json'])
     expect(JSON.parse(String(text)).status).toBe(420)
   },
@@ -384,10 +388,10 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     expect(first).toMatchObject({ status: 200, text: '' })
     expect(first.headers['x-ratelimit-remaining']).toBe('1')
     await ask()
-    const refused = await ask('/', {}, 'HEAD')
-    expect(refused).toMatchObject({ status: 429, text: '' })
-    expect(refused.headers['content-type']).toMatch(/^application\/json/)
-    expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+    const denied = await ask('/', {}, 'HEAD')
+    expect(denied).toMatchObject({ status: 429, text: '' })
+    expect(denied.headers['content-type']).toMatch(/^application\/json/)
+    expect(denied.headers['retry-after']).toMatch(/^\d+$/)
   },
 
   async 'works with an asynchronous store'({ serve }) {
@@ -400,8 +404,8 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       const { ask } = await serve(options)
       expect((await ask()).headers['x-ratelimit-remaining']).toBe('1')
       expect(await ask()).toMatchObject({ status: 200, text: 'hello' })
-      const refused = await ask()
-      expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '60' } })
+      const denied = await ask()
+      expect(denied).toMatchObject({ status: 429, headers: { 'retry-after': '60' } })
     }
   },
 
@@ -432,15 +436,15 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
 
   async 'store unavailable: closed responds with 503'({ serve }) {
     const { ask, application } = await serve(failing('closed'))
-    const refused = await ask()
-    expect(refused.status).toBe(503)
-    expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/)
-    expect(refused.headers['cache-control']).toBe('no-store')
-    expect(limitHeaders(refused)).toStrictEqual({
+    const denied = await ask()
+    expect(denied.status).toBe(503)
+    expect(denied.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    expect(denied.headers['cache-control']).toBe('no-store')
+    expect(limitHeaders(denied)).toStrictEqual({
       'x-ratelimit-limit': '2',
       'x-ratelimit-degraded': 'closed',
     })
-    expect(JSON.parse(refused.text)).toMatchObject({ error: 'rate_limiter_unavailable' })
+    expect(JSON.parse(denied.text)).toMatchObject({ error: 'rate_limiter_unavailable' })
     const problem = await ask('/', { accept: 'application/problem+json' })
     expect(problem.status).toBe(503)
     expect(JSON.parse(problem.text).type).toMatch(/#temporary-reduced-capacity$/)
@@ -464,9 +468,9 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       { policy: fixedWindow({ limit: 2, window: '1m', name: 'closed', onStoreFailure: 'closed' }) },
     ]
     const { ask } = await serve({ store: failingStore(), rules })
-    const refused = await ask()
-    expect(refused.status).toBe(503)
-    expect(refused.headers['x-ratelimit-degraded']).toBe('closed')
+    const denied = await ask()
+    expect(denied.status).toBe(503)
+    expect(denied.headers['x-ratelimit-degraded']).toBe('closed')
   },
 
   async 'with failure: false, a failing store is a 500 of the framework'({ serve }) {
@@ -480,7 +484,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
   async 'responds with 500, and charges nothing, if a function of the user throws'({ serve }) {
     quiet()
     const fail = () => {
-      throw new Error('of the user')
+      throw new Error('error in a function')
     }
     const reject = async () => fail()
     for (const options of [
@@ -537,7 +541,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
   async 'responds with 500 if one key rejects after another has thrown'({ serve }) {
     quiet()
     const fail = () => {
-      throw new Error('of the user')
+      throw new Error('error in a function')
     }
     const reject = async () => fail()
     for (const key of [undefined, allOf({ resolve: reject }, { resolve: fail })]) {
@@ -569,8 +573,8 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       return { status, ms: performance.now() - start }
     }
     const [first, second, third] = await Promise.all([took(), took(), took()])
-    const [atOnce, refused, held] = [first, second, third].toSorted((a, b) => a.ms - b.ms)
-    expect([atOnce!.status, refused!.status].toSorted()).toStrictEqual([200, 429])
+    const [atOnce, denied, held] = [first, second, third].toSorted((a, b) => a.ms - b.ms)
+    expect([atOnce!.status, denied!.status].toSorted()).toStrictEqual([200, 429])
     expect(held!.status).toBe(200)
     expect(held!.ms).toBeGreaterThanOrEqual(195)
   },
@@ -603,21 +607,21 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     const { begin, application } = await serve({
       limiter,
       async skip() {
-        asked.destroy()
+        request.destroy()
         await new Promise((resolve) => setTimeout(resolve, 50))
         skipped++
         return false
       },
     })
     let skipped = 0
-    let asked: ClientRequest
+    let request: ClientRequest
     for (let i = 0; i < 4; i++) {
-      asked = begin('/')
-      await vi.waitFor(() => expect(skipped).toBe(i + 1))
+      request = begin('/')
+      await expect.poll(() => skipped).toBe(i + 1)
     }
     await new Promise((resolve) => setTimeout(resolve, 20))
-    expect((await limiter.peek('ip:127.0.0.1')).remaining).toBe(0)
-    expect(application.handled).toBe(2)
+    await expect.poll(async () => (await limiter.peek('ip:127.0.0.1')).remaining).toBe(0)
+    await expect.poll(() => application.handled).toBe(2)
   },
 
   async 'does not run an uncounted request of a disconnected client'({ serve }) {
@@ -626,14 +630,14 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     const { begin, application } = await serve({
       policy: two,
       async key() {
-        asked.destroy()
+        request.destroy()
         await new Promise((resolve) => setTimeout(resolve, 50))
         isKnown = true
         return undefined
       },
     })
-    const asked = begin('/')
-    await vi.waitFor(() => expect(isKnown).toBe(true))
+    const request = begin('/')
+    await expect.poll(() => isKnown).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(application.handled).toBe(0)
   },
@@ -643,7 +647,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       match: { path },
       policy: fixedWindow({ limit: 1, window: '1m', name: path === '/login' ? 'one' : 'other' }),
     }))
-    const { ask, application } = await serve({ rules })
+    const { ask, application } = await serve({ rules, store: memoryStore() })
     for (const target of ['/login', '/en/login']) expect((await ask(target)).status).toBe(200)
     const targets = ['//login', '/login#x', '/Login/', 'http://host/login']
     if (framework.routesTargets) {
@@ -678,7 +682,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       const { ask } = await serve({ ...options, key: 'all' })
       for (const method of ['GET', 'HEAD']) {
         expect((await ask('/status/503', {}, method)).status).toBe(503)
-        await vi.waitFor(() => expect(left(two)).toBe(2))
+        await expect.poll(() => left(two)).toBe(2)
       }
       expect((await ask('/status/404')).status).toBe(404)
       await new Promise((resolve) => setTimeout(resolve, 10))
@@ -690,9 +694,9 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
 
   async 'refunds nothing before the whole response is sent'({ serve }) {
     const limiter = limiterOf(two)
-    const asked = vi.fn()
+    const called = vi.fn()
     const refundWhen = (status: number) => {
-      asked(status)
+      called(status)
       return true
     }
     const { ask, begin, application } = await serve({ limiter, key: 'all', refundWhen })
@@ -702,12 +706,12 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     // A cancelled response is not refunded.
     first.destroy()
     const second = ask('/held/500')
-    await vi.waitFor(() => expect(application.handled).toBe(2))
+    await expect.poll(() => application.handled).toBe(2)
     expect((await limiter.peek('all')).remaining).toBe(0)
     application.release()
     expect((await second).text).toBe('hello')
-    await vi.waitFor(async () => expect((await limiter.peek('all')).remaining).toBe(1))
-    expect(asked).toHaveBeenLastCalledWith(500)
+    await expect.poll(async () => (await limiter.peek('all')).remaining).toBe(1)
+    expect(called).toHaveBeenLastCalledWith(500)
   },
 }
 
@@ -734,6 +738,7 @@ export function describeCases(framework: Framework): void {
           .on('error', () => {})
           .end()
       return {
+        port,
         application,
         begin: (path) => begin(path),
         ask: (path = '/', headers = {}, method = 'GET') => answerTo(begin(path, headers, method)),

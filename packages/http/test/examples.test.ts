@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 
-// The servers in examples/middleware, started as a reader starts them.
+// The servers in examples/middleware, started as their comments say.
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const examples = join(root, 'examples/middleware')
@@ -50,7 +50,7 @@ afterEach(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Starts a server and answers with the address that it prints. */
+/** Starts a server and returns the address that it prints. */
 async function start(file: string): Promise<string> {
   const server = spawn(process.execPath, [file], {
     env: { ...process.env, PORT: '0' },
@@ -64,17 +64,17 @@ async function start(file: string): Promise<string> {
   for await (const line of createInterface({ input: server.stdout })) {
     if (line.startsWith('http://')) return line
   }
-  throw new Error(`${basename(file)} ended without an address: ${said}`)
+  throw new Error(`${basename(file)} exited without an address: ${said}`)
 }
 
 const files = readdirSync(examples).filter((name) => /\.(mjs|ts)$/.test(name))
 
-it('there is one for each framework', () => {
+it('exist for each framework', () => {
   const names = ['express', 'fastify', 'fetch', 'hono', 'koa', 'nest', 'node']
   expect(files.map((name) => name.replace(/\..*$/, ''))).toStrictEqual(names)
 })
 
-it.each(files)('%s lets three searches through, and health always', async (name) => {
+it.each(files)('%s allows three searches, and every health check', async (name) => {
   const file = name.endsWith('.ts') ? join(folder, name.replace('.ts', '.js')) : join(examples, name)
   const url = await start(file)
   const ask = async (path: string) => {

@@ -1,4 +1,4 @@
-import type { RateLimitEvent, RateLimitOptions } from '../src/rate-limit-options.js'
+import type { RateLimitEvent, RateLimitOptions } from '../src/middleware/rate-limit-options.js'
 
 /*
  * The part of a framework that the cases need: its own server, with the middleware in front of one application that is the
@@ -12,7 +12,7 @@ export type AnyOptions = RateLimitOptions<AnyRequest> & { handler?: unknown }
 /** Helpers for options that depend on the framework. */
 export interface Tools {
   header(request: AnyRequest, name: string): string | undefined
-  /** A `handler` that answers with this status and text. */
+  /** A `handler` that responds with this status and text. */
   handler(answer: (event: RateLimitEvent<AnyRequest>) => { status: number; text: string }): unknown
 }
 

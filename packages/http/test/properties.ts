@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Checks a property on values that are the same in every run: what fails here fails for everybody. */
+/** Checks a property on values that are the same in every run, so that failures are reproducible. */
 export function holds<T>(values: fc.Arbitrary<T>, property: (value: T) => void, runs = 1000): void {
   const asProperty = fc.property(values, (value) => {
     property(value)

@@ -1,6 +1,6 @@
 import type { RequestFacts } from '../src/request.js'
 
-/** A request with these headers and everything else as given; `GET /` from nobody if not. */
+/** The facts of a request with these headers. Default: `GET /` without an address. */
 export function request(
   headers: Record<string, string> = {},
   rest: Partial<Omit<RequestFacts, 'header'>> = {},

@@ -1,6 +1,6 @@
 import { ManualClock, MemoryStore, type Store, TidegateError } from '@tidegate/core'
 
-/** A moment at which every window begins, and which never passes. */
+/** A fixed time at which every window begins. */
 export const NOON_MS = Date.parse('2030-01-01T12:00:00Z')
 
 export function memoryStore(): MemoryStore {

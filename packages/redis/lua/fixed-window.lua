@@ -1,40 +1,59 @@
 --[[
-Fixed window: twin of core's algorithms/fixed-window.ts. fixed_window() returns:
+Fixed window: twin of core's algorithms/fixed-window.ts. fixed_window(windows, count_denied) returns:
 
-  decide(limit, window, _, key, now, cost, mode)         allowed, remaining, retry_after, reset_after
-  refund(limit, window, _, key, now, cost, decided_at)   the units given back
+  decide(limit, window, _, key, state, now, cost, mode)         allowed, room, retry_after, reset_after
+  refund(limit, window, _, key, state, now, cost, decided_at)   the units given back
+
+`windows` says where windows begin: '' aligned to the epoch, 'f' with the first request, or the boundaries of calendar
+windows. A request for which none of these is the current one raises 'stale window', before anything is written.
 
 State: f, start, length, count
 ]]
-local function fixed_window()
-  -- No window is longer than 366 days. A longer one in Redis is damage.
-  local MAX_WINDOW = 31622400000000
+local function fixed_window(windows, count_denied)
+  -- No window is longer than 400 days. A longer one in Redis is damage.
+  local MAX_WINDOW, MAX_SAFE = 34560000000000, 9007199254740991
 
-  local function decide(limit, window, _, key, now, cost, mode)
-    local start, length, count = read_state(key, 'f', 3)
+  -- The start and length of the window that a request at this time belongs to, or begins.
+  local function window_at(time, window)
+    if windows == '' then return time - time % window, window end
+    if windows == 'f' then return time, window end
+    local start
+    for text in string.gmatch(windows, '%d+') do
+      local boundary = text + 0
+      if boundary > time then
+        if start then return start, boundary - start end
+        break
+      end
+      start = boundary
+    end
+    error('stale window', 0)
+  end
+
+  local function decide(limit, window, _, key, state, now, cost, mode)
+    local start, length, count = unpack_state(state, 'f', 3)
     local known = start and length <= MAX_WINDOW
-    if not known then start, length, count = now - now % window, window, 0 end
+    if not known then
+      start, length = window_at(now, window)
+      count = 0
+    end
 
     -- 1. Clock: if the clock stepped back by at most a window, decide as of the state's window. If it stepped back
     --    further, the state was written under another clock and its count moves into the current window.
-    local at = start > now and start - now <= window and start or now
+    local at = start > now and start - now <= length and start or now
     local moved = start > at
-    if moved then start = now - now % length end
+    if moved then start, length = window_at(now, window) end
 
     -- 2. State now: the count starts again once its window is over.
     if at >= start + length then
-      start, length, count = at - at % window, window, 0
+      start, length = window_at(at, window)
+      count = 0
     end
 
     -- 3. Decision.
-    local room = math.max(0, limit - count)
-    local allowed = cost <= room
-    local charged = allowed and mode == 'take'
-    local retry_after = allowed and 0 or start + length - now
-    if charged then
-      -- An unfinished window of another length hands its count over to the current one.
-      start, length, count = at - at % window, window, count + cost
-    end
+    local allowed = mode == 'charge' or cost <= limit - count
+    local charged = mode ~= 'peek' and (allowed and mode ~= 'repair' or not allowed and count_denied)
+    if charged then count = count + cost end
+    if count > MAX_SAFE then count = MAX_SAFE end
 
     -- 4. New state.
     local ends_after = start + length - now
@@ -45,21 +64,22 @@ local function fixed_window()
     end
 
     -- 5. Waits.
-    return allowed, charged and room - cost or room, retry_after, count == 0 and 0 or ends_after
+    return allowed, limit - count, allowed and 0 or ends_after, count == 0 and 0 or ends_after
   end
 
   -- Gives units back while the window that they were counted in lasts.
-  local function refund(_, window, _, key, now, cost, decided_at)
-    local start, length, count = read_state(key, 'f', 3)
+  local function refund(_, _, _, key, state, now, cost, decided_at)
+    local start, length, count = unpack_state(state, 'f', 3)
     if not start or length > MAX_WINDOW then return 0 end
     local finish = start + length
-    local at = start > now and start - now <= window and start or now
+    local at = start > now and start - now <= length and start or now
     local counts = at >= start and at < finish and decided_at >= start and decided_at < finish
     local given = counts and math.min(cost, count) or 0
     if given == 0 then return 0 end
 
-    if given == count then
-      redis.call('DEL', key)
+    -- Without its state, a window that began with the first request would begin again with the next.
+    if given == count and windows ~= 'f' then
+      write_state(key, 0, '')
     else
       write_state(key, finish - now, struct.pack('<c1ddd', 'f', start, length, count - given))
     end

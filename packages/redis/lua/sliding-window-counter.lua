@@ -1,14 +1,15 @@
 --[[
-Sliding window counter: twin of core's algorithms/sliding-window-counter.ts. sliding_window_counter() returns:
+Sliding window counter: twin of core's algorithms/sliding-window-counter.ts. sliding_window_counter(count_denied)
+returns:
 
-  decide(limit, window, _, key, now, cost, mode)         allowed, remaining, retry_after, reset_after
-  refund(limit, window, _, key, now, cost, decided_at)   the units given back
+  decide(limit, window, _, key, state, now, cost, mode)         allowed, room, retry_after, reset_after
+  refund(limit, window, _, key, state, now, cost, decided_at)   the units given back
 
 State: c, start, length, prev, curr
 ]]
-local function sliding_window_counter()
+local function sliding_window_counter(count_denied)
   -- No window is longer than 366 days. A longer one in Redis is damage.
-  local MAX_WINDOW = 31622400000000
+  local MAX_WINDOW, MAX_SAFE = 31622400000000, 9007199254740991
 
   -- The first moment at which at most `units` count as used. More are used now.
   local function time_of_use(units, start, length, prev, curr)
@@ -17,8 +18,8 @@ local function sliding_window_counter()
     return start + 2 * length - mul_div(units + 1, length, curr, 'up') + 1
   end
 
-  local function decide(limit, window, _, key, now, cost, mode)
-    local start, length, prev, curr = read_state(key, 'c', 4)
+  local function decide(limit, window, _, key, state, now, cost, mode)
+    local start, length, prev, curr = unpack_state(state, 'c', 4)
     local known = start and length <= MAX_WINDOW
     if not known then start, length, prev, curr = now - now % window, window, 0, 0 end
 
@@ -27,7 +28,7 @@ local function sliding_window_counter()
     local at = start > now and start - now <= window and start or now
     local moved = start > at
     if moved then
-      start, prev, curr = now - now % length, 0, curr + prev
+      start, prev, curr = now - now % length, 0, math.min(MAX_SAFE, curr + prev)
     end
 
     -- 2. State now: the counts move on with the windows; the estimate is what counts as used at this moment.
@@ -36,19 +37,21 @@ local function sliding_window_counter()
     elseif at >= start + length then
       start, prev, curr = start + length, curr, 0
     end
-    local used = prev == 0 and curr or curr + mul_div(prev, start + length - at, length, 'down')
+    local used = curr
+    if prev > 0 then used = math.min(MAX_SAFE, curr + mul_div(prev, start + length - at, length, 'down')) end
 
     -- 3. Decision.
-    local room = math.max(0, limit - used)
-    local allowed = cost <= room
-    local charged = allowed and mode == 'take'
-    local retry_after = allowed and 0 or time_of_use(limit - cost, start, length, prev, curr) - now
-    if charged and length == window then
-      curr = curr + cost
-    elseif charged then
-      -- The counts are of windows of another length: their estimate becomes the current count.
-      start, length, prev, curr = at - at % window, window, 0, used + cost
+    local allowed = mode == 'charge' or cost <= limit - used
+    local charged = mode ~= 'peek' and (allowed and mode ~= 'repair' or not allowed and count_denied)
+    if charged and length ~= window then
+      -- The counts are of windows of another length: their estimate becomes the current count. How much of it belongs
+      -- to a reservation is then unknown, and nothing of it is given back.
+      start, length, prev, curr = at - at % window, window, 0, used
+      state_room = nil
     end
+    if charged then curr, used = curr + cost, used + cost end
+    if curr > MAX_SAFE then curr = MAX_SAFE end
+    if used > MAX_SAFE then used = MAX_SAFE end
 
     -- 4. New state.
     local ttl = start + 2 * length - now
@@ -59,14 +62,14 @@ local function sliding_window_counter()
     end
 
     -- 5. Waits.
-    local in_use = charged or used > 0
-    local reset_after = in_use and time_of_use(0, start, length, prev, curr) - now or 0
-    return allowed, charged and room - cost or room, retry_after, reset_after
+    local retry_after = allowed and 0 or time_of_use(limit - cost, start, length, prev, curr) - now
+    local reset_after = used > 0 and time_of_use(0, start, length, prev, curr) - now or 0
+    return allowed, limit - used, retry_after, reset_after
   end
 
   -- Gives units back to the window that they were counted in, the current or the previous one.
-  local function refund(_, window, _, key, now, cost, decided_at)
-    local start, length, prev, curr = read_state(key, 'c', 4)
+  local function refund(_, window, _, key, state, now, cost, decided_at)
+    local start, length, prev, curr = unpack_state(state, 'c', 4)
     if not start or length > MAX_WINDOW then return 0 end
     local at = start > now and start - now <= window and start or now
     local in_curr = decided_at >= start and decided_at < start + length and at >= start and at < start + 2 * length
@@ -76,7 +79,7 @@ local function sliding_window_counter()
 
     if in_curr then curr = curr - given else prev = prev - given end
     if prev + curr == 0 then
-      redis.call('DEL', key)
+      write_state(key, 0, '')
     else
       write_state(key, start + 2 * length - now, struct.pack('<c1dddd', 'c', start, length, prev, curr))
     end

@@ -1,17 +1,16 @@
 --[[
-Sliding window log: twin of core's algorithms/sliding-window-log.ts. sliding_window_log() returns:
+Sliding window log: twin of core's algorithms/sliding-window-log.ts. sliding_window_log(count_denied) returns:
 
-  decide(limit, window, _, key, now, cost, mode)         allowed, remaining, retry_after, reset_after
-  refund(limit, window, _, key, now, cost, decided_at)   the units given back
+  decide(limit, window, _, key, log, now, cost, mode)         allowed, room, retry_after, reset_after
+  refund(limit, window, _, key, log, now, cost, decided_at)   the units given back
+  logs                                                        the functions of lib/log.lua; logs.open reads the state
 
 State: see lib/log.lua
 ]]
-local function sliding_window_log()
+local function sliding_window_log(count_denied)
   local logs = log_functions()
 
-  local function decide(limit, window, _, key, now, cost, mode)
-    local log = logs.open(key)
-
+  local function decide(limit, window, _, key, log, now, cost, mode)
     -- 1. Clock: if the clock stepped back by at most a window, decide as of the newest unit. If it stepped back
     --    further, the log was written under another clock and moves as a whole, so that its newest unit is now.
     local newest = log.newest
@@ -24,37 +23,45 @@ local function sliding_window_log()
     -- 2. State now: the units of the last window.
     logs.drop_until(log, at - window)
     local used = log.total - log.base
+    logs.assert_can_grow(log)
 
-    -- 3. Decision. The cost fits once the oldest units have left that are too many.
-    local room = math.max(0, limit - used)
-    local allowed = cost <= room
-    local charged = allowed and mode == 'take'
+    -- 3. Decision. A charge can add more than the limit; the newest 2 * limit units stay.
+    local allowed = mode == 'charge' or cost <= limit - used
+    local charged = mode ~= 'peek' and (allowed and mode ~= 'repair' or not allowed and count_denied)
+    local units = 0
+    if charged then
+      units = cost > 2 * limit and 2 * limit or cost
+      if used + units > 2 * limit then logs.keep_newest(log, 2 * limit - units) end
+      used = log.total - log.base + units
+    end
+
+    -- The cost fits once the oldest excess units have left the window.
     local retry_after = 0
     if not allowed then
-      local run = logs.first_run(log, 1, log.total - (limit - cost))
-      retry_after = logs.number_at(log, 2 * run) + log.shift + window - now
+      local last_unit = log.total + units - (limit - cost)
+      local run = logs.first_run(log, 1, last_unit)
+      local time = run > log.runs and at or logs.number_at(log, 2 * run) + log.shift
+      retry_after = time + window - now
     end
     if log.damaged or used < 0 or not allowed and retry_after <= 0 then
-      redis.call('DEL', key)
-      return decide(limit, window, nil, key, now, cost, mode)
+      write_state(key, 0, '')
+      return decide(limit, window, nil, key, logs.open(key, now), now, cost, mode)
     end
 
     -- 4. New state.
-    local in_use = charged or used > 0
-    local empty_after = in_use and (charged and at or log.newest) + window - now or 0
+    local empty_after = used > 0 and (charged and at or log.newest) + window - now or 0
     if charged or (moved and mode ~= 'peek') then
-      logs.append_units(log, at, charged and cost or 0, empty_after)
+      logs.append_units(log, at, units, empty_after)
     elseif log.runs > 0 and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
       write_state(key, empty_after)
     end
 
     -- 5. Waits.
-    return allowed, charged and room - cost or room, retry_after, empty_after
+    return allowed, limit - used, retry_after, empty_after
   end
 
   -- Gives units back while they are logged.
-  local function refund(_, window, _, key, now, cost, decided_at)
-    local log = logs.open(key)
+  local function refund(_, window, _, key, log, now, cost, decided_at)
     local newest = log.newest
     local at = newest > now and newest - now <= window and newest or now
     logs.drop_until(log, at - window)
@@ -63,14 +70,14 @@ local function sliding_window_log()
     local units = is_logged and logs.number_at(log, 2 * run + 1) - logs.number_at(log, 2 * run - 1) or 0
     local used = log.total - log.base
     if log.damaged or units < 0 or used < units then
-      redis.call('DEL', key)
+      write_state(key, 0, '')
       return 0
     end
 
     local given = math.min(cost, units)
     if given == 0 then return 0 end
     if given == used then
-      redis.call('DEL', key)
+      write_state(key, 0, '')
     else
       -- Without its last run, the log is empty one window after the run before it.
       if given == units and run == log.runs then newest = logs.number_at(log, 2 * run - 2) + log.shift end
@@ -79,5 +86,5 @@ local function sliding_window_log()
     return given
   end
 
-  return decide, refund
+  return decide, refund, logs
 end

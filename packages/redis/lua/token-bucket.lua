@@ -1,15 +1,19 @@
 --[[
 Token bucket: twin of core's algorithms/token-bucket.ts. token_bucket() returns:
 
-  decide(limit, n, d, key, now, cost, mode)         allowed, remaining, retry_after, reset_after
-  refund(limit, n, d, key, now, cost, decided_at)   the units given back, times d
+  decide(limit, n, d, key, state, now, cost, mode)         allowed, room, retry_after, reset_after
+  refund(limit, n, d, key, state, now, cost, decided_at)   the units given back, times d
+  raise_level(limit, n, d, key, state, now, parts, are_others_open)
+                                                           the parts of a unit given back, the room there was
 
-State: t, level, unit, time. The level is the tokens in the bucket at `time`, where one token counts as `unit`.
+State: t, level, unit, time. The level is the tokens in the bucket at `time`, where one token counts as `unit`; it is
+negative after a charge of more than there was. The room of the state is the smallest room above the level since a
+reservation was last made or given back, in the same unit, and 0 from a change of the unit on.
 ]]
 local function token_bucket()
-  local function decide(limit, n, d, key, now, cost, mode)
-    local full = limit * d
-    local level, unit, time = read_state(key, 't', 3)
+  local function decide(limit, n, d, key, state, now, cost, mode)
+    local full, MAX_SAFE = limit * d, 9007199254740991
+    local level, unit, time = unpack_state(state, 't', 3)
     local known = level
     if not known then level, unit, time = full, d, now end
 
@@ -19,16 +23,20 @@ local function token_bucket()
     local moved = time > at
 
     -- 2. State now: the level, refilled up to this moment.
-    if unit ~= d then level = convert_level(level, unit, limit, d, 'down') end
+    if unit ~= d then
+      level = convert_level(level, unit, d, 'down')
+      if state_room then state_room = 0 end
+    end
+    if level < full - MAX_SAFE then level = full - MAX_SAFE end
     if not moved then level = level + (at - time) * n end
-    level = math.min(full, level)
+    if level > full then level = full end
+    if state_room then state_room = math.min(state_room, full - level) end
 
     -- 3. Decision.
-    local room = math.floor(level / d)
-    local allowed = cost <= room
-    local charged = allowed and mode == 'take'
-    local retry_after = allowed and 0 or at - now + math.ceil((cost * d - level) / n)
+    local allowed = mode == 'charge' or cost <= math.floor(level / d)
+    local charged = allowed and mode ~= 'peek' and mode ~= 'repair'
     if charged then level = level - cost * d end
+    if level < full - MAX_SAFE then level = full - MAX_SAFE end
 
     -- 4. New state.
     local full_after = at - now + math.ceil((full - level) / n)
@@ -39,30 +47,61 @@ local function token_bucket()
     end
 
     -- 5. Waits.
-    return allowed, charged and room - cost or room, retry_after, level == full and 0 or full_after
+    local retry_after = allowed and 0 or at - now + math.ceil((cost * d - level) / n)
+    return allowed, math.floor(level / d), retry_after, level == full and 0 or full_after
+  end
+
+  -- The level in parts of d, refilled for `elapsed`.
+  local function level_at(full, n, d, level, unit, elapsed)
+    if unit ~= d then
+      level = convert_level(level, unit, d, 'down')
+      if state_room then state_room = 0 end
+    end
+    return math.min(full, math.max(full - 9007199254740991, level) + math.max(0, elapsed) * n)
   end
 
   -- Gives tokens back while the bucket could not have refilled completely since `decided_at`. It never overflows.
-  local function refund(limit, n, d, key, now, cost, decided_at)
+  local function refund(limit, n, d, key, state, now, cost, decided_at)
     local full = limit * d
-    local level, unit, time = read_state(key, 't', 3)
+    local level, unit, time = unpack_state(state, 't', 3)
     if not level then return 0 end
     local at = time > now and time - now <= full / n and time or now
     if decided_at > at or at - decided_at >= full / n then return 0 end
 
-    if unit ~= d then level = convert_level(level, unit, limit, d, 'down') end
-    level = math.min(full, level + math.max(0, at - time) * n)
+    level = level_at(full, n, d, level, unit, at - time)
     local given = math.min(cost * d, full - level)
     if given == 0 then return 0 end
 
     level = level + given
+    if state_room then state_room = math.min(state_room, full - level) end
     if level == full then
-      redis.call('DEL', key)
+      write_state(key, 0, '')
     else
       write_state(key, at - now + math.ceil((full - level) / n), struct.pack('<c1ddd', 't', level, d, at))
     end
     return given
   end
 
-  return decide, refund
+  -- Gives back part of a reservation: raises the level by up to `parts` of the unit, but not by more than the smallest
+  -- room so far. Returns the parts given back, and that room.
+  local function raise_level(limit, n, d, key, state, now, parts, are_others_open)
+    local full = limit * d
+    local level, unit, time = unpack_state(state, 't', 3)
+    if not level then return 0, 0 end
+    local at = time > now and time - now <= full / n and time or now
+    level = level_at(full, n, d, level, unit, at - time)
+    local noted = math.min(state_room or 0, full - level)
+    local given = math.min(parts, noted)
+    level = level + given
+    if level == full then
+      write_state(key, 0, '')
+    else
+      -- After a raise, the smallest room is tracked again from the new level.
+      state_room = are_others_open and (given > 0 and 9007199254740991 or noted) or nil
+      write_state(key, at - now + math.ceil((full - level) / n), struct.pack('<c1ddd', 't', level, d, at))
+    end
+    return given, noted
+  end
+
+  return decide, refund, raise_level
 end

@@ -1,4 +1,4 @@
-export { type ConnectOptions, parseRedisUrl } from './connect.js'
-export type { IoredisClient, NodeRedisClient, NodeRedisCluster } from './connection.js'
+export type { IoredisClient, NodeRedisClient, NodeRedisCluster } from './connection/adapters.js'
+export { type ConnectOptions, parseRedisUrl } from './connection/connect.js'
 export { instancesOf, type SharedInstances } from './instances.js'
-export { RedisStore, type RedisStoreOptions } from './redis-store.js'
+export { type ClusterOptions, RedisStore, type RedisStoreOptions } from './redis-store.js'

@@ -73,7 +73,7 @@ describe('the instances that share a Redis', () => {
     await expect(unreachable.report('a')).rejects.toThrow()
   })
 
-  it('a user with the permissions of docs/redis.md can list them', async () => {
+  it('a user with the permissions of docs/operators/redis.md can list them', async () => {
     await admin.call(
       'ACL',
       'SETUSER',

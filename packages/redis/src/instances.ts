@@ -1,4 +1,4 @@
-import { INSTANCES_SCRIPT } from './lua.generated.js'
+import { INSTANCES_SCRIPT } from './script/lua.generated.js'
 import { commandsOf } from './store-commands.js'
 
 /*
@@ -14,7 +14,7 @@ export interface SharedInstances {
   leave(line: string): Promise<void>
 }
 
-/** A process that has not reported for this long is no longer listed. */
+/** A process that has not reported for this long is not listed any more. */
 const GONE_AFTER_MS = 20_000
 /** Longer lines and further lines are ignored: any client of Redis can have written them. */
 const MAX_LINE_BYTES = 1024

@@ -3,9 +3,9 @@ import { show, TidegateError } from '@tidegate/core'
 /*
  * Every name of a Redis key is made here: <prefix>:<policy>:<client key>.
  *
- * Policy names have no colon, so no two pairs of policy and client key meet. On a cluster, text in braces
- * would choose the slot: braces are written %7B and %7D (and % as %25, so that nothing else looks like
- * them). A client key therefore never picks where it lives, and stays readable in redis-cli.
+ * Policy names have no colon, so different pairs of policy and client key have different names. On a cluster, text in
+ * braces would choose the slot: braces are written %7B and %7D, and % as %25. A client key therefore never chooses its
+ * slot, and stays readable in redis-cli.
  */
 
 export const DEFAULT_PREFIX = 'rate_limiter'

@@ -1,49 +1,71 @@
 import {
   type AsyncStore,
   assertOptions,
+  type BlockRequest,
   type Call,
   type Clock,
   type Decision,
+  type DenialCachingStore,
   eventLoopTime,
+  type JointReservation,
+  jointReservationOf,
+  numberOption,
+  optionInvalid,
+  parseReserve,
   type RefundRequest,
+  type ReserveOptions,
   type ResetRequest,
-  type Store,
+  type SettleResult,
+  type SlotRequest,
   type StoreTraits,
+  settleIfHeld,
   show,
   type TakeRequest,
   type TakeResult,
-  TidegateError,
+  type TakeUpToRequest,
+  type TakeUpToResult,
   withDenialCache,
 } from '@tidegate/core'
 import calculateSlot from 'cluster-key-slot'
-import { createBatcher } from './batcher.js'
-import { warnIfItResends } from './client-warning.js'
-import { CONNECT_TIMEOUT_MS, type ConnectOptions, connect } from './connect.js'
 import {
   connectionOf,
   type IoredisClient,
   type NodeRedisClient,
   type NodeRedisCluster,
   type RedisConnection,
-} from './connection.js'
+} from './connection/adapters.js'
+import { warnIfItResends } from './connection/client-warning.js'
+import { CONNECT_TIMEOUT_MS, type ConnectOptions, connect } from './connection/connect.js'
 import { assertPrefix, DEFAULT_PREFIX } from './keys.js'
-import { createScriptStore } from './script-store.js'
+import { createBatcher } from './script/batcher.js'
+import { nodeTest } from './script/node-test.js'
+import { createScriptStore } from './script/script-store.js'
 import { keepCommands } from './store-commands.js'
-import { TIME_DOOR } from './time-door.js'
+import { TEST_CLOCK } from './test-clock.js'
 
 export interface RedisStoreOptions extends ConnectOptions {
   /** The prefix of every key in Redis. Default: `rate_limiter`. */
   prefix?: string
   /** The most limits decided in one call; 1 sends every check separately. Default: 64. */
   maxBatch?: number
+  /** Default: `{ batchBy: 'node' }`. */
+  cluster?: ClusterOptions
   /** The longest that a denial is answered from the cache, in milliseconds; 0 turns the cache off. Default: 1000. */
-  rememberRefusalsMs?: number
+  denialCacheMs?: number
   /** The most denials in the cache. Default: 100,000. */
-  maxRemembered?: number
+  maxCachedDenials?: number
+}
+
+export interface ClusterOptions {
+  /**
+   * `'node'`: one call decides checks for all slots of a node, without declaring their keys. `'slot'`: each slot has its
+   * own calls, which declare them. Default: `'node'`, and `'slot'` for nodes that do not accept undeclared keys.
+   */
+  batchBy?: 'node' | 'slot'
 }
 
 const CONNECT_OPTIONS = ['username', 'password', 'tls', 'connectTimeoutMs']
-const OPTIONS = ['prefix', 'maxBatch', 'rememberRefusalsMs', 'maxRemembered', ...CONNECT_OPTIONS]
+const OPTIONS = ['prefix', 'maxBatch', 'cluster', 'denialCacheMs', 'maxCachedDenials', ...CONNECT_OPTIONS]
 
 /**
  * State in Redis, shared exactly by every process that uses it: each check is one atomic script. Denials are cached
@@ -51,21 +73,25 @@ const OPTIONS = ['prefix', 'maxBatch', 'rememberRefusalsMs', 'maxRemembered', ..
  */
 export class RedisStore implements AsyncStore {
   readonly traits: StoreTraits
-  readonly #store: Store
+  readonly #store: DenialCachingStore
 
   /** `redis://`, `rediss://`, `redis+sentinel://h1,h2/name`, `redis+cluster://h1,h2`, or a client of your own. */
   constructor(
     redis: string | IoredisClient | NodeRedisClient | NodeRedisCluster,
     options: RedisStoreOptions = {},
   ) {
-    const { prefix, maxBatch, rememberRefusalsMs, maxRemembered, connectTimeoutMs } = parse(options)
+    const { prefix, maxBatch, batchBy, denialCacheMs, maxCachedDenials, connectTimeoutMs } = parse(options)
     const connection = connectionTo(redis, options)
     keepCommands(this, connection, prefix)
     const slotOf = connection.isCluster ? calculateSlot : () => 0
-    const clock = (options as { [TIME_DOOR]?: Clock })[TIME_DOOR]
+    const clock = (options as { [TEST_CLOCK]?: Clock })[TEST_CLOCK]
     const timeUs = clock === undefined ? () => 0 : () => clock.nowUs()
     const loop = eventLoopTime(() => performance.now())
-    const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs: connectTimeoutMs, loop })
+    const { nodeOf, sendTo } = connection
+    const isByNode = batchBy === 'node' && nodeOf !== undefined && sendTo !== undefined
+    const testOf = isByNode ? (node: string) => nodeTest(prefix, node, slotOf, nodeOf) : undefined
+    const maxWaitMs = connectTimeoutMs
+    const batcher = createBatcher({ connection, maxBatch, slotOf, timeUs, maxWaitMs, loop, testOf })
     const scriptStore = createScriptStore({
       connection,
       batcher,
@@ -75,16 +101,21 @@ export class RedisStore implements AsyncStore {
       giveBack: (request) => this.refund(request),
     })
     this.#store = withDenialCache(scriptStore, {
-      capMs: rememberRefusalsMs,
-      maxKeys: maxRemembered,
+      capMs: denialCacheMs,
+      maxKeys: maxCachedDenials,
       except: scriptStore.lostRace,
       ...(clock === undefined ? {} : { now: () => clock.nowUs() / 1000 }),
     })
     this.traits = this.#store.traits!
   }
 
-  async check(request: TakeRequest, call?: Call): Promise<Decision> {
-    return this.#store.check(request, call)
+  check(request: TakeRequest, call?: Call): Promise<Decision> {
+    // Not `async`: that would be one more promise for each check.
+    try {
+      return Promise.resolve(this.#store.check(request, call))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** A limit has no decision if the cached denial of another limit had already denied the take. */
@@ -98,6 +129,48 @@ export class RedisStore implements AsyncStore {
 
   async refund(request: RefundRequest, call?: Call): Promise<number> {
     return this.#store.refund(request, call)
+  }
+
+  async charge(request: TakeRequest, call?: Call): Promise<Decision> {
+    return this.#store.charge(request, call)
+  }
+
+  async takeUpTo(request: TakeUpToRequest, call?: Call): Promise<TakeUpToResult> {
+    return this.#store.takeUpTo(request, call)
+  }
+
+  async block(request: BlockRequest, call?: Call): Promise<void> {
+    return this.#store.block(request, call)
+  }
+
+  /** All limits or none. They are settled under the reservation's id, by its own `settle` or from any process. */
+  async reserve(
+    requests: readonly TakeRequest[],
+    options?: ReserveOptions,
+    call?: Call,
+  ): Promise<JointReservation<Promise<SettleResult[]>>> {
+    const { limits, id, ttlMs, maxOpen } = parseReserve(requests, options)
+    const result = await this.#store.reserve(requests, { id, ttl: ttlMs, maxOpen }, call)
+    return jointReservationOf(result, limits, async (actual) =>
+      settleIfHeld(result, () => this.settle(limits, id, actual)),
+    )
+  }
+
+  async settle(
+    requests: readonly ResetRequest[],
+    id: string,
+    actual: readonly number[],
+    call?: Call,
+  ): Promise<SettleResult[]> {
+    return this.#store.settle(requests, id, actual, call)
+  }
+
+  async release(slots: readonly SlotRequest[], call?: Call): Promise<boolean[]> {
+    return this.#store.release(slots, call)
+  }
+
+  async renew(slots: readonly SlotRequest[], call?: Call): Promise<(boolean | undefined)[]> {
+    return this.#store.renew(slots, call)
   }
 
   async reset(request: ResetRequest, call?: Call): Promise<void> {
@@ -121,29 +194,26 @@ function connectionTo(redis: unknown, options: ConnectOptions): RedisConnection 
   return connection
 }
 
-const MAX_MAX_REMEMBERED = 10_000_000
+/** 366 days: no window is longer. */
+const MAX_DENIAL_CACHE_MS = 31_622_400_000
+const MAX_MAX_CACHED_DENIALS = 10_000_000
 const MAX_CONNECT_TIMEOUT_MS = 60_000
 
 function parse(options: RedisStoreOptions) {
   assertOptions('new RedisStore()', options, OPTIONS)
-  const {
-    prefix = DEFAULT_PREFIX,
-    maxBatch = 64,
-    rememberRefusalsMs = 1000,
-    maxRemembered = 100_000,
-    connectTimeoutMs = CONNECT_TIMEOUT_MS,
-  } = options
+  const { prefix = DEFAULT_PREFIX, cluster = {} } = options
   assertPrefix(prefix)
-  assertWhole('maxBatch', maxBatch, 1000, '64')
-  if (!Number.isFinite(rememberRefusalsMs) || rememberRefusalsMs < 0) {
-    throw new TidegateError(
-      'OPTION_INVALID',
-      `rememberRefusalsMs must be milliseconds from 0 up, got ${show(rememberRefusalsMs)}. The default is 1000.`,
-      { field: 'rememberRefusalsMs' },
-    )
+  assertOptions('cluster of new RedisStore()', cluster, ['batchBy'])
+  const { batchBy = 'node' } = cluster
+  if (batchBy !== 'node' && batchBy !== 'slot') {
+    const message = `cluster.batchBy must be 'node' or 'slot', got ${show(batchBy)}. Leave it out for 'node'.`
+    throw optionInvalid('cluster.batchBy', message)
   }
-  assertWhole('maxRemembered', maxRemembered, MAX_MAX_REMEMBERED, '100,000')
-  assertWhole('connectTimeoutMs', connectTimeoutMs, MAX_CONNECT_TIMEOUT_MS, '1000')
+  const whole = (
+    field: 'maxBatch' | 'maxCachedDenials' | 'connectTimeoutMs',
+    to: number,
+    otherwise: number,
+  ) => numberOption(field, options[field], { from: 1, to, otherwise, isWhole: true })
   for (const [field, kind, what] of [
     ['username', 'string', 'a string'],
     ['password', 'string', 'a string'],
@@ -152,16 +222,18 @@ function parse(options: RedisStoreOptions) {
     const value = options[field]
     if (value === undefined || (typeof value === kind && value !== null)) continue
     // Without the value: it may be a secret, and the message may be logged.
-    throw new TidegateError('OPTION_INVALID', `${field} must be ${what}. The default is none.`, { field })
+    throw optionInvalid(field, `${field} must be ${what}.`)
   }
-  return Object.freeze({ prefix, maxBatch, rememberRefusalsMs, maxRemembered, connectTimeoutMs })
-}
-
-function assertWhole(field: string, value: number, max: number, byDefault: string): void {
-  if (Number.isInteger(value) && value >= 1 && value <= max) return
-  throw new TidegateError(
-    'OPTION_INVALID',
-    `${field} must be a whole number from 1 to ${max}, got ${show(value)}. The default is ${byDefault}.`,
-    { field },
-  )
+  return Object.freeze({
+    prefix,
+    batchBy,
+    maxBatch: whole('maxBatch', 1000, 64),
+    denialCacheMs: numberOption('denialCacheMs', options.denialCacheMs, {
+      from: 0,
+      to: MAX_DENIAL_CACHE_MS,
+      otherwise: 1000,
+    }),
+    maxCachedDenials: whole('maxCachedDenials', MAX_MAX_CACHED_DENIALS, 100_000),
+    connectTimeoutMs: whole('connectTimeoutMs', MAX_CONNECT_TIMEOUT_MS, CONNECT_TIMEOUT_MS),
+  })
 }

@@ -3,35 +3,36 @@ import type { Clock, Store } from '@tidegate/core'
 import { testStore } from '@tidegate/core/testing'
 import { describe, it } from 'vitest'
 import type { RedisStoreOptions } from '../src/redis-store.js'
-import { TIME_DOOR } from '../src/time-door.js'
+import { TEST_CLOCK } from '../src/test-clock.js'
 
 let number = 0
 
 /**
- * The whole conformance suite with every check asked of Redis, and once more as users get the store, with
- * refusals answered from memory. Each test has a prefix of its own.
+ * The whole conformance suite, without the denial cache and with it, as users get the store. Each test has its own
+ * prefix.
  */
 export function conforms(open: (options: RedisStoreOptions) => Store, prefix = 'test'): void {
   const optionsOf = (clock: Clock): RedisStoreOptions =>
-    ({ prefix: `${prefix}-${number++}`, [TIME_DOOR]: clock }) as RedisStoreOptions
+    ({ prefix: `${prefix}-${number++}`, [TEST_CLOCK]: clock }) as RedisStoreOptions
 
-  describe('every check asked', () => {
+  describe('without the denial cache', () => {
     testStore({
       describe,
       it,
       deepEqual: deepStrictEqual,
-      open: (clock) => open({ ...optionsOf(clock), rememberRefusalsMs: 0 }),
+      operations: ['charge', 'block', 'takeUpTo', 'reserve', 'settle', 'release', 'renew'],
+      open: (clock) => open({ ...optionsOf(clock), denialCacheMs: 0 }),
     })
   })
 
-  describe('refusals remembered', () => {
-    const reason =
-      'a cost dearer than a refused one is refused from memory, with the waits of the refused one'
+  describe('with the denial cache', () => {
+    const reason = 'a cost above a denied one is denied from the cache, with the waits of the denied one'
     testStore({
-      // At once: vitest defines a group later, when the suite has already missed the tests that `skip` names.
+      // Defined at once: vitest defines a group later, after the suite has looked for the tests in `skip`.
       describe: (_title, define) => define(),
       it,
       deepEqual: deepStrictEqual,
+      operations: ['charge', 'block', 'takeUpTo', 'reserve', 'settle', 'release', 'renew'],
       open: (clock) => open(optionsOf(clock)),
       skip: [
         { test: 'sliding window log: each unit leaves exactly one window later', reason },

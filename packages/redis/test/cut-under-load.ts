@@ -6,8 +6,8 @@ import { RedisStore } from '../src/redis-store.js'
 import { clientOf } from './redis-clients.js'
 
 /**
- * Cuts every connection of the server in the middle of a hundred checks, thirty times, and compares. Each check has a
- * key of its own, so that what one was charged too often is not made up for by what another was not.
+ * Cuts every connection of the server in the middle of a hundred checks, thirty times, and verifies
+ * that none was charged twice. Each check has its own key, so that a missing charge cannot hide a second one.
  */
 export async function cutUnderLoad(
   url: string,
@@ -29,7 +29,7 @@ export async function cutUnderLoad(
         ),
       )
       const checks = requests.slice(100 * i, 100 * i + 100).map((one) => store.check(one))
-      // Now before they are read, now after, now in between: there they are charged, and nobody hears of it.
+      // Before the calls are read, after their replies, or in between: then they are charged and their replies lost.
       for (let turn = 0; turn < i % 5; turn++) await new Promise((resolve) => setImmediate(resolve))
       const killed = client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
       for (const one of await Promise.allSettled(checks)) {

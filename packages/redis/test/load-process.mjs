@@ -1,5 +1,5 @@
-// A process of its own with a Redis store of the built package, which does what it is told by messages.
-// CLOCK_SKEW_MS sets its clock wrong; STORE_OPTIONS are the store's, as JSON.
+// A process with a Redis store of the built package. Messages name the task to run.
+// CLOCK_SKEW_MS is the error of its clock; STORE_OPTIONS are the options of the store as JSON.
 const skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0)
 const realNow = Date.now
 Date.now = () => realNow() + skewMs
@@ -12,7 +12,7 @@ const tasks = {
   check: (policy, { key, cost }) => store.check({ policy, key, cost }),
   peek: (policy, { key, cost }) => store.peek({ policy, key, cost }),
 
-  /** Checks one key so many times, as fast as it can, so many at a time. */
+  /** Checks one key `attempts` times, `inFlight` at a time. */
   async load(policy, { key, attempts, inFlight }) {
     const answer = {
       allowed: 0,
@@ -38,9 +38,9 @@ const tasks = {
     return answer
   },
 
-  /** Checks one key for so long, a moment after each refusal, and keeps the store's time of all that was allowed. */
+  /** Checks one key for `durationMs`, pausing after each denial. Returns the store's time of each allowed check. */
   async hammer(policy, { key, durationMs, inFlight }) {
-    const answer = { allowedMs: [], refused: 0, failed: 0 }
+    const answer = { allowedMs: [], denied: 0, failed: 0 }
     const end = performance.now() + durationMs
     async function work() {
       while (performance.now() < end) {
@@ -48,7 +48,7 @@ const tasks = {
           const { allowed, timeMs } = await store.check({ policy, key, cost: 1 })
           if (allowed) answer.allowedMs.push(timeMs)
           else {
-            answer.refused++
+            answer.denied++
             await new Promise((resolve) => setTimeout(resolve, 1))
           }
         } catch {

@@ -5,13 +5,13 @@ import type { Decision, definePolicy } from '@tidegate/core'
 import type { RedisStoreOptions } from '../src/redis-store.js'
 import { startAll } from './start-all.js'
 
-/** What a policy is made of in another process. */
+/** The options of a policy, which another process creates. */
 export type PolicyOptions = Parameters<typeof definePolicy>[0]
 
-/** What a process found that checked one key so many times. */
+/** The result of `load`. */
 export interface LoadAnswer {
   allowed: number
-  /** What each check that failed said. */
+  /** The message of each failed check. */
   failures: string[]
   /** The store's time of the earliest and of the latest decision. */
   firstMs: number
@@ -20,11 +20,11 @@ export interface LoadAnswer {
   clockMs: number
 }
 
-/** What a process found that checked one key for so long. */
+/** The result of `hammer`. */
 interface HammerAnswer {
-  /** The store's time of everything that was allowed. */
+  /** The store's time of each allowed check. */
   allowedMs: number[]
-  refused: number
+  denied: number
   failed: number
 }
 
@@ -33,7 +33,7 @@ interface OnKey {
   key: string
 }
 
-/** A process of its own with a store of the built package: `load-process.mjs`. */
+/** A process with a store of the built package: see `load-process.mjs`. */
 export interface LoadProcess {
   check(what: OnKey & { cost: number }): Promise<Decision>
   peek(what: OnKey & { cost: number }): Promise<Decision>
@@ -44,9 +44,9 @@ export interface LoadProcess {
 
 export interface LoadProcessOptions {
   redisUrl: string
-  /** Default: as users get it. */
+  /** Default: the default options. */
   store?: RedisStoreOptions
-  /** How wrong its clock is. Default: 0. */
+  /** The error of its clock. Default: 0. */
   skewMs?: number
 }
 
@@ -87,7 +87,7 @@ const PROGRAM = fileURLToPath(new URL('./load-process.mjs', import.meta.url))
 
 function reply(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`a process ended with ${code}`))
+    const ended = (code: number | null) => reject(new Error(`the process exited with code ${code}`))
     child.once('exit', ended)
     child.once('message', (message) => {
       child.off('exit', ended)

@@ -7,10 +7,10 @@ import { DEFAULT_PREFIX, redisKey } from '../src/keys.js'
 import { clientOf } from './redis-clients.js'
 import { startAll } from './start-all.js'
 
-/** A cluster of the test's own: three primaries and three replicas. */
+/** A cluster for a test: three primaries and three replicas. */
 export interface RedisCluster {
   url: string
-  /** The three that began as primaries, then the replica of each. */
+  /** The three initial primaries, then the replica of each. */
   nodes: RedisServer[]
   stop(): Promise<void>
 }
@@ -25,9 +25,9 @@ export interface ClusterOptions {
 
 export async function startCluster({ nodeTimeoutMs = 500 }: ClusterOptions = {}): Promise<RedisCluster> {
   const args = ['--cluster-enabled', 'yes', '--repl-diskless-sync-delay', '0']
-  // A short time-out makes the nodes talk often, so they are always put together with one.
+  // A short timeout makes the nodes exchange messages often, so that they form a cluster soon.
   args.push('--cluster-node-timeout', '500')
-  // A replica is shown by the others once it has heard something of its primary, if only a ping.
+  // Other nodes list a replica once it has received something from its primary, such as a ping.
   args.push('--repl-ping-replica-period', '1')
   const nodes = await startAll(Array.from({ length: 2 * PRIMARIES }, () => startRedis(args)))
   const stop = async () => {
@@ -56,7 +56,7 @@ export function keyOn(primary: number, policy: Policy, from = 0): string {
     const slot = calculateSlot(redisKey(DEFAULT_PREFIX, policy.name, key))
     if (Math.floor((slot * PRIMARIES) / SLOTS) === primary) return key
   }
-  throw new Error('found no key for the node')
+  throw new Error(`no key for primary ${primary} in 1,000 attempts`)
 }
 
 async function join(nodes: readonly RedisServer[], clients: readonly Redis[]): Promise<void> {
@@ -78,12 +78,12 @@ async function join(nodes: readonly RedisServer[], clients: readonly Redis[]): P
   for (const [i, replica] of clients.slice(PRIMARIES).entries()) {
     await replica.cluster('REPLICATE', String(await primaries[i]!.call('CLUSTER', 'MYID')))
   }
-  await until('every node to say that the cluster is well, with a replica of each primary', () =>
+  await until('every node to report that the cluster is up, with a replica of each primary', () =>
     every(clients, async (client) => {
       const slots = (await client.cluster('SLOTS')) as unknown[][]
-      const well = String(await client.cluster('INFO')).includes('cluster_state:ok')
-      // Of each range: from, to, the primary, its replica.
-      return well && slots.length === PRIMARIES && slots.every((range) => range.length === 4)
+      const isUp = String(await client.cluster('INFO')).includes('cluster_state:ok')
+      // Each range has its first slot, its last slot, the primary and the replica.
+      return isUp && slots.length === PRIMARIES && slots.every((range) => range.length === 4)
     }),
   )
   await until('the replicas to be in sync', () =>

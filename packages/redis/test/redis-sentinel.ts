@@ -5,10 +5,10 @@ import { until } from '@tidegate/fixtures/until'
 import { clientOf } from './redis-clients.js'
 import { startAll } from './start-all.js'
 
-/** A primary with two replicas, and three sentinels who watch them, of the test's own. */
+/** A primary with two replicas for a test, and three sentinels that watch them. */
 export interface RedisSentinels {
   url: string
-  /** The one that began as the primary, then its replicas. */
+  /** The initial primary, then its replicas. */
   nodes: RedisServer[]
   sentinels: RedisServer[]
   stop(): Promise<void>
@@ -34,14 +34,14 @@ export async function startSentinels({ downAfterMs = 500 }: SentinelOptions = {}
     const replicas = await startAll([startRedis(replicaOf), startRedis(replicaOf)])
     started.push(...replicas)
     for (const replica of replicas) {
-      await untilSays(replica, 'a replica in sync', (client) => client.info('replication'), [
+      await untilReported(replica, 'the replica to be in sync', (client) => client.info('replication'), [
         'master_link_status:up',
       ])
     }
     const sentinels = await startAll([1, 2, 3].map(() => startSentinel(primary.port, downAfterMs)))
     started.push(...sentinels)
     for (const sentinel of sentinels) {
-      await untilSays(sentinel, 'a sentinel that knows all', (client) => client.info('sentinel'), [
+      await untilReported(sentinel, 'the sentinel to know all servers', (client) => client.info('sentinel'), [
         'status=ok',
         'slaves=2',
         'sentinels=3',
@@ -58,7 +58,7 @@ export async function startSentinels({ downAfterMs = 500 }: SentinelOptions = {}
 
 function startSentinel(primaryPort: number, downAfterMs: number): Promise<RedisServer> {
   return startServer((folder) => {
-    // A sentinel keeps what it learns in its configuration file.
+    // A sentinel writes its state into its configuration file.
     const file = join(folder, 'sentinel.conf')
     writeFileSync(
       file,
@@ -74,7 +74,7 @@ function startSentinel(primaryPort: number, downAfterMs: number): Promise<RedisS
   })
 }
 
-async function untilSays(
+async function untilReported(
   server: RedisServer,
   what: string,
   ask: (client: ReturnType<typeof clientOf>) => Promise<string>,
@@ -83,8 +83,8 @@ async function untilSays(
   const client = clientOf(server)
   try {
     await until(what, async () => {
-      const said = await ask(client)
-      return words.every((word) => said.includes(word))
+      const report = await ask(client)
+      return words.every((word) => report.includes(word))
     })
   } finally {
     client.disconnect()

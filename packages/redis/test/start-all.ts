@@ -1,4 +1,4 @@
-/** Starts several things at once; if one does not start, stops the ones that did. */
+/** Starts several servers or processes at once; if one fails to start, stops the others. */
 export async function startAll<T extends { stop(): Promise<void> }>(starts: Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(starts)
   const failed = results.find((result) => result.status === 'rejected')

@@ -1,8 +1,8 @@
 import type { ManualClock } from '@tidegate/core'
 import { RedisStore, type RedisStoreOptions } from '../src/redis-store.js'
-import { TIME_DOOR } from '../src/time-door.js'
+import { TEST_CLOCK } from '../src/test-clock.js'
 
-/** A store whose time is the test's, and that asks Redis about everything: what is looked at is what the scripts decide. */
+/** A store on the clock of a test, without a denial cache: every decision is made by the script. */
 export function timedStore(url: string, clock: ManualClock, prefix: string): RedisStore {
-  return new RedisStore(url, { prefix, rememberRefusalsMs: 0, [TIME_DOOR]: clock } as RedisStoreOptions)
+  return new RedisStore(url, { prefix, denialCacheMs: 0, [TEST_CLOCK]: clock } as RedisStoreOptions)
 }

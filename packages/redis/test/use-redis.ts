@@ -6,17 +6,17 @@ import { DEFAULT_PREFIX, redisKey } from '../src/keys.js'
 import { RedisStore } from '../src/redis-store.js'
 import { clientOf } from './redis-clients.js'
 
-/** What the tests of a file have in common, from the first of them on. */
+/** Available from the first test of the file on. */
 export interface UsedRedis {
   server: RedisServer
   redis: Redis
   store: RedisStore
   check(policy: Policy, key: string, cost?: number): Promise<Decision>
-  /** Whatever is there, by name. */
+  /** The names of all keys in Redis. */
   namesOfAll(): Promise<string[]>
 }
 
-/** A server for the tests of one file, a client of it, and a store on it that asks it about everything. */
+/** A server for the tests of one file, a client of it, and a store on it without a denial cache. */
 export function useRedis(): UsedRedis {
   const used = {
     check: (policy, key, cost = 1) => used.store.check({ policy, key, cost }),
@@ -29,7 +29,7 @@ export function useRedis(): UsedRedis {
   beforeAll(async () => {
     used.server = await startRedis()
     used.redis = clientOf(used.server)
-    used.store = new RedisStore(used.server.url, { rememberRefusalsMs: 0 })
+    used.store = new RedisStore(used.server.url, { denialCacheMs: 0 })
   })
   afterAll(async () => {
     await used.store?.close()

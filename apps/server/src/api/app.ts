@@ -1,27 +1,33 @@
 import swagger from '@fastify/swagger'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { answerBadHttp } from '../http/bad-http.js'
+import { respondToBadHttp } from '../http/bad-http.js'
+import { HttpError } from '../http/http-error.js'
+import { requestIds } from '../http/request-id.js'
 import type { Service } from '../service.js'
-import { actuatorRoutes } from './actuator.js'
-import { adminRoutes } from './admin.js'
-import { ApiError } from './api-error.js'
-import { batchRoutes } from './batch.js'
-import { boundBodies } from './body-budget.js'
-import { checkRoutes } from './check.js'
-import { docsRoutes } from './docs.js'
-import { answerFrameworkError, errorHandler, sendError } from './error-handler.js'
-import { rejectForeignPages } from './foreign-pages.js'
-import { homeRoutes } from './home.js'
 import { createHttpServer } from './http-server.js'
-import { parseJsonBody } from './json-body.js'
-import { keysRoutes } from './keys.js'
-import { liveRoutes } from './live.js'
-import { raceRoutes } from './race.js'
-import { pathOf } from './refuse.js'
-import { remainingRoutes } from './remaining.js'
-import { requestIds } from './request-id.js'
-import { resetRoutes } from './reset.js'
-import { validatorCompiler } from './validate.js'
+import { completeDocument } from './openapi/complete-document.js'
+import { boundBodies } from './request/body-budget.js'
+import { rejectForeignPages } from './request/foreign-pages.js'
+import { parseJsonBody } from './request/json-body.js'
+import { validatorCompiler } from './request/schema-validator.js'
+import { pathOf } from './response/denial.js'
+import { errorHandler, respondToFrameworkError, sendError } from './response/error-handler.js'
+import { actuatorRoutes } from './routes/actuator-routes.js'
+import { batchRoutes } from './routes/batch-route.js'
+import { checkRoutes } from './routes/check-route.js'
+import { docsRoutes } from './routes/docs-route.js'
+import { forwardAuthRoutes } from './routes/forward-auth-route.js'
+import { homeRoutes } from './routes/home-route.js'
+import { keysRoutes } from './routes/keys-route.js'
+import { liveRoutes } from './routes/live-route.js'
+import { adminRoutes } from './routes/policies-route.js'
+import { raceRoutes } from './routes/race-route.js'
+import { refundRoutes } from './routes/refund-route.js'
+import { remainingRoutes } from './routes/remaining-route.js'
+import { reservationRoutes } from './routes/reservation-routes.js'
+import { resetRoutes } from './routes/reset-route.js'
+import { rlsRoutes } from './routes/rls-routes.js'
+import { slotRoutes } from './routes/slot-routes.js'
 
 const MAX_BODY_BYTES = 64 * 1024
 
@@ -29,7 +35,7 @@ const MAX_BODY_BYTES = 64 * 1024
 export async function createApp(service: Service): Promise<FastifyInstance> {
   const idOf = requestIds()
   const app = fastify({
-    serverFactory: (listener) => createHttpServer(service, service.inForce.config, idOf, listener),
+    serverFactory: (listener) => createHttpServer(service, service.activeConfig.config, idOf, listener),
     bodyLimit: MAX_BODY_BYTES,
     genReqId: idOf,
     // A child logger for each request would cost more than the check. The error handler logs failures.
@@ -37,8 +43,8 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     exposeHeadRoutes: false,
     // Requests that arrive during shutdown are served, with Connection: close.
     return503OnClosing: false,
-    clientErrorHandler: answerBadHttp,
-    frameworkErrors: answerFrameworkError,
+    clientErrorHandler: respondToBadHttp,
+    frameworkErrors: respondToFrameworkError,
     routerOptions: { querystringParser: (raw) => raw as never },
   })
   app.setErrorHandler(errorHandler(service.log))
@@ -53,9 +59,9 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
   })
   app.decorateRequest('caller', null)
   // Set by the first hook of all, below.
-  app.decorateRequest('inForce', null as never)
+  app.decorateRequest('activeConfig', null as never)
   app.addHook('onRequest', (request, reply, done) => {
-    request.inForce = service.inForce
+    request.activeConfig = service.activeConfig
     reply.header('x-request-id', request.id)
     reply.header('cache-control', 'no-store')
     done()
@@ -69,10 +75,32 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
       info: {
         title: 'Tidegate',
         version: service.version,
-        description: 'A rate limiter: check whether a request is allowed.',
+        description: 'Check whether a request is allowed, and administer the rate limits. [Dashboard](/)',
       },
-      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+      servers: [{ url: '/', description: 'This service' }],
+      tags: [
+        { name: 'rate limit', description: 'Check keys and requests.' },
+        { name: 'administration', description: 'Needs the admin token.' },
+        { name: 'operation', description: 'Health, metrics and this document.' },
+      ],
+      components: {
+        securitySchemes: {
+          token: {
+            type: 'http',
+            scheme: 'bearer',
+            description: "The admin token, or a caller's token.",
+          },
+          forwardAuthToken: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-Tidegate-Token',
+            description: "The proxy's token: Authorization belongs to the client of the proxy.",
+          },
+        },
+      },
     },
+    transformObject: (document) =>
+      completeDocument('openapiObject' in document ? document.openapiObject : document.swaggerObject),
   })
   const methods = new Map<string, string[]>()
   app.addHook('onRoute', ({ url, method }) => {
@@ -82,12 +110,17 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     checkRoutes,
     batchRoutes,
     remainingRoutes,
+    refundRoutes,
+    reservationRoutes,
+    slotRoutes,
+    forwardAuthRoutes,
     resetRoutes,
     adminRoutes,
     liveRoutes,
     keysRoutes,
     raceRoutes,
     actuatorRoutes,
+    rlsRoutes,
     homeRoutes,
     docsRoutes,
   ]) {
@@ -98,9 +131,12 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
   return app
 }
 
-function notFound(methods: ReadonlyMap<string, readonly string[]>, request: FastifyRequest): ApiError {
+function notFound(methods: ReadonlyMap<string, readonly string[]>, request: FastifyRequest): HttpError {
   const allowed = methods.get(pathOf(request))
-  if (allowed === undefined) return new ApiError(404, 'There is nothing here; see /docs for the routes.')
-  const allow = allowed.join(', ')
-  return new ApiError(405, `Use ${allow} here.`, { headers: { allow } })
+  if (allowed === undefined)
+    return new HttpError(404, 'There is no route with this path; see /docs for all routes.')
+  const allow = allowed.toSorted().join(', ')
+  return new HttpError(405, `This route does not support ${request.method}; use ${allow}.`, {
+    headers: { allow },
+  })
 }

@@ -7,15 +7,16 @@ import {
 } from 'node:http'
 import { contains } from '@tidegate/http'
 import type { Config } from '../config/config.js'
-import { guardConnections } from '../connections.js'
-import { trackConnections } from '../http/connections.js'
+import { guardConnections } from '../http/connection-guard.js'
+import { trackConnections } from '../http/connection-tracker.js'
 import { sendTogether } from '../http/end-of-turn.js'
+import { errorBody, HttpError } from '../http/http-error.js'
 import { boundPipelining } from '../http/pipelining.js'
 import { closeStalled } from '../http/stalled.js'
 import { BAD_EXPECTATION, problemOf } from '../http/strict.js'
+import { onceAMinute } from '../log/once-a-minute.js'
 import type { DropReason } from '../metrics/api-metrics.js'
 import type { Service } from '../service.js'
-import { ApiError, errorBody } from './api-error.js'
 
 /** Connections beyond `connections.max` that only local clients can open, such as health checks. */
 const RESERVED_FOR_LOOPBACK = 16
@@ -45,15 +46,15 @@ export function createHttpServer(
       if (!pipelining.accept(request.socket, response)) return
       const { url = '' } = request
       response.once('close', () => {
-        if (response.headersSent) apiMetrics.countResponse(url, response.statusCode)
+        if (response.headersSent) apiMetrics.recordResponse(url, response.statusCode)
       })
       const problem = problemOf(request)
-      if (problem !== undefined) return refuse(new ApiError(400, problem), request, response)
+      if (problem !== undefined) return reject(new HttpError(400, problem), request, response)
       if (service.isStopping) response.setHeader('connection', 'close')
       listener(request, response)
     },
   )
-  // Node would drop headers beyond a number, perhaps the one that a proxy has added. Their size is limited instead.
+  // Node would drop headers beyond a maximum number, perhaps one that a proxy has added. Their size is limited instead.
   server.maxHeadersCount = 0
   trackConnections(server)
   server.on('connection', sendTogether)
@@ -68,11 +69,11 @@ export function createHttpServer(
   apiMetrics.setConnections(counts)
   closeStalled(server, limits.responseTimeoutMs, () => logDrop('stalled'))
   server.on('checkExpectation', (request, response) => {
-    refuse(new ApiError(417, BAD_EXPECTATION), request, response)
+    reject(new HttpError(417, BAD_EXPECTATION), request, response)
   })
   return server
 
-  function refuse(error: ApiError, request: IncomingMessage, response: ServerResponse): void {
+  function reject(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
     const body = JSON.stringify(errorBody(error))
     response.writeHead(error.status, {
       'content-type': 'application/json; charset=utf-8',
@@ -86,8 +87,6 @@ export function createHttpServer(
   }
 }
 
-const MINUTE_MS = 60_000
-
 const DROP_MESSAGES: Readonly<Record<DropReason, string>> = {
   pipelining: 'Closed a connection with too many pipelined requests',
   stalled: 'Closed a connection whose client did not read its responses',
@@ -95,12 +94,9 @@ const DROP_MESSAGES: Readonly<Record<DropReason, string>> = {
 
 /** Counts every drop, and logs at most one line a minute for each reason. */
 function dropLogger({ apiMetrics, log }: Service): (reason: DropReason) => void {
-  const loggedMs = new Map<DropReason, number>()
+  const isDue = onceAMinute<DropReason>()
   return (reason) => {
-    apiMetrics.countDropped(reason)
-    const nowMs = performance.now()
-    if (nowMs - (loggedMs.get(reason) ?? Number.NEGATIVE_INFINITY) < MINUTE_MS) return
-    loggedMs.set(reason, nowMs)
-    log.warn({ reason }, DROP_MESSAGES[reason])
+    apiMetrics.recordDrop(reason)
+    if (isDue(reason)) log.warn({ reason }, DROP_MESSAGES[reason])
   }
 }

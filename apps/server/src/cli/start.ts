@@ -1,8 +1,11 @@
 import cluster from 'node:cluster'
+import { existsSync } from 'node:fs'
 import { type FileText, loadConfig, readText } from '../config/load.js'
-import { describeMistakes } from '../config/mistakes.js'
+import { formatConfigErrors } from '../config-file/config-error.js'
+import type { RlsFlags } from '../rls/config/read-rls.js'
+import { validateLimits } from '../rls/validate-limits.js'
+import { startServer } from '../run/start-server.js'
 import { startWorker } from '../run/worker.js'
-import { startServer } from '../server.js'
 import { EXIT, type Terminal } from './terminal.js'
 
 export interface StartFlags {
@@ -11,62 +14,93 @@ export interface StartFlags {
   readonly port?: string
   readonly store?: string
   readonly workers: number
+  readonly profiles?: string
+  readonly rls?: string
+  readonly rlsConfig?: readonly string[]
+  readonly rlsTlsCert?: string
+  readonly rlsTlsKey?: string
+  readonly rlsTlsCa?: string
 }
 
-/** Answers once it serves; it goes on serving. */
-export async function start(given: StartFlags, terminal: Terminal): Promise<number> {
-  const { config: file, host, port, store, workers } = given
-  const load = (text: FileText) => loadConfig({ text, env: terminal.env, flags: { host, port, store } })
-  // The primary has found the file right, and tells what was in it: by now it may be another.
-  if (cluster.isWorker) return codeOf(startWorker({ load, file }), terminal)
+/** The name that the documentation uses. */
+const USUAL_FILE = 'tidegate.yaml'
+
+/** Starts the service. Resolves once it listens, and the service keeps running. */
+export async function start(flags: StartFlags, terminal: Terminal): Promise<number> {
+  const { config: file, host, port, store, workers, profiles } = flags
+  const rls = rlsFlags(flags)
+  const load = (text: FileText) =>
+    loadConfig({ text, env: terminal.env, flags: { host, port, store, rls }, profiles })
+  // The primary has validated the file and sends its text, because the file may have changed since.
+  if (cluster.isWorker) return exitCodeOf(startWorker({ load, file }), terminal)
+  if (file === undefined && existsSync(USUAL_FILE)) {
+    terminal.err(
+      `${USUAL_FILE} is in this folder and is not used. To use it, start with --config ${USUAL_FILE}.`,
+    )
+  }
   const text = readText(file)
   const loaded = load(text)
-  if ('mistakes' in loaded) {
-    terminal.err(describeMistakes(loaded.mistakes, file ?? ''))
-    terminal.err('Nothing was started.')
-    // A wrong option is wrong usage; a wrong file is a mistake.
-    return loaded.mistakes.every(({ path }) => path.startsWith('--')) ? EXIT.usage : EXIT.mistakes
+  if ('errors' in loaded) {
+    terminal.err(formatConfigErrors(loaded.errors, file ?? ''))
+    terminal.err('The service was not started.')
+    // An invalid option is a usage error, unlike an invalid file.
+    return loaded.errors.every(({ path }) => path.startsWith('--')) ? EXIT.usage : EXIT.invalidConfig
   }
   const { config } = loaded
+  const limitErrors =
+    config.rls === undefined ? '' : validateLimits(config.rls.files, config.rls.settings).errors
+  if (limitErrors !== '') {
+    terminal.err(limitErrors)
+    terminal.err('The service was not started.')
+    return EXIT.invalidConfig
+  }
   if (workers > 1 && config.store.kind === 'memory') {
     terminal.err(
-      `--workers ${workers} needs a store that they share: each would count in its own memory and let ${workers} times the limit through. Give --store redis://…`,
+      `--workers ${workers} needs a shared store: with memory, each worker would count alone and together they would allow ${workers} times the limit. Add for example --store redis://localhost:6379.`,
     )
     return EXIT.usage
   }
-  return codeOf(startServer({ config, text, load, file, workers }), terminal)
+  return exitCodeOf(startServer({ config, text, load, file, workers }), terminal)
 }
 
-async function codeOf(starting: Promise<unknown>, terminal: Terminal): Promise<number> {
+function rlsFlags(flags: StartFlags): RlsFlags {
+  const { rls, rlsConfig, rlsTlsCert, rlsTlsKey, rlsTlsCa } = flags
+  return { listen: rls, files: rlsConfig, certFile: rlsTlsCert, keyFile: rlsTlsKey, clientCaFile: rlsTlsCa }
+}
+
+async function exitCodeOf(starting: Promise<unknown>, terminal: Terminal): Promise<number> {
   try {
     await starting
     return EXIT.ok
   } catch (error) {
-    terminal.err(whyNot(error as ListenError))
-    return EXIT.mistakes
+    terminal.err(startErrorMessage(error as ListenError))
+    return EXIT.invalidConfig
   }
 }
 
-/** With where it should have listened, or the name that has no address. */
+/** An error of `listen`: the address and port, or the host name that does not resolve. */
 interface ListenError extends NodeJS.ErrnoException {
   readonly address?: string
   readonly port?: number
   readonly hostname?: string
-  /** Whether it is the gateway that could not listen, and not the API. */
+  /** Whether the gateway could not listen, and not the API. */
   readonly isOfGateway?: boolean
+  /** Whether the rate limit service for Envoy could not start. */
+  readonly isOfRls?: boolean
 }
 
-function whyNot({ code, message, address, port, hostname, isOfGateway }: ListenError): string {
-  const where = (option: string) => (isOfGateway ? 'in gateway.listen' : `with ${option}`)
+function startErrorMessage(error: ListenError): string {
+  const { code, message, address, port, hostname, isOfGateway, isOfRls } = error
+  const where = (option: string) => (isOfGateway ? 'in gateway.listen' : `with ${isOfRls ? '--rls' : option}`)
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${address} is taken. Choose another ${where('--port')}, or stop what listens there.`
+      return `Port ${port} of ${address} is already in use. Choose another ${where('--port')}, or stop the program that uses it.`
     case 'EACCES':
-      return `This user may not listen on port ${port}. Choose one above 1023 ${where('--port')}.`
+      return `This user is not allowed to listen on port ${port}. Choose one above 1023 ${where('--port')}.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${address ?? hostname} is no address of this machine. Choose another ${where('--host')}.`
+      return `${address ?? hostname} is not an address of this machine. Choose another ${where('--host')}.`
     default:
-      return `The service could not start: ${message}`
+      return `The ${isOfRls ? 'rate limit service for Envoy' : 'service'} could not start: ${message}`
   }
 }

@@ -1,13 +1,13 @@
 import { styleText } from 'node:util'
 
-/** Where a command prints to, and what it is given besides its arguments. */
+/** The environment of a command, and its output. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The result, one line. */
   out(line: string): void
   /** Everything else, one line. */
   err(line: string): void
-  /** Text for `out` or `err` in a colour; unchanged if that is no terminal, or nobody wants colours. */
+  /** Colours a text for `out` or `err`, if that is a terminal and colours are not disabled. */
   paint(colour: Colour, text: string, to?: 'out' | 'err'): string
 }
 
@@ -25,7 +25,7 @@ interface OutputStream {
 }
 
 export function terminalOf({ env, stdout, stderr }: Streams): Terminal {
-  // https://no-color.org: set to anything but nothing
+  // https://no-color.org: any value but an empty one
   const isPlain = Boolean(env.NO_COLOR) || env.TERM === 'dumb'
   return {
     env,
@@ -38,12 +38,5 @@ export function terminalOf({ env, stdout, stderr }: Streams): Terminal {
   }
 }
 
-/** What every command ends with, so that scripts can tell. */
-export const EXIT = { ok: 0, refused: 1, mistakes: 1, usage: 2, noAnswer: 3 } as const
-
-/** Text from elsewhere on one line of a terminal: no control character does anything. */
-export function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  })
-}
+/** Exit codes of all commands. */
+export const EXIT = { ok: 0, denied: 1, invalidConfig: 1, usage: 2, noResponse: 3 } as const

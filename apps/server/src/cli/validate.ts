@@ -1,23 +1,91 @@
+import { statSync } from 'node:fs'
 import type { Config } from '../config/config.js'
-import { loadConfig } from '../config/load.js'
-import { describeMistakes } from '../config/mistakes.js'
-import { BUILT_IN_POLICIES } from '../config/policies.js'
+import { loadConfig, readText } from '../config/load.js'
+import { BUILT_IN_POLICIES } from '../config/sections/policies.js'
+import { type ConfigError, formatConfigErrors } from '../config-file/config-error.js'
+import { validateLimits } from '../rls/validate-limits.js'
 import { EXIT, type Terminal } from './terminal.js'
 
-export function validate(file: string, { json }: { json?: boolean }, terminal: Terminal): number {
-  const loaded = loadConfig({ file, env: terminal.env })
-  const mistakes = 'mistakes' in loaded ? loaded.mistakes : []
-  if (json) terminal.out(JSON.stringify({ file, valid: mistakes.length === 0, mistakes }))
-  else if ('config' in loaded)
-    terminal.out(`${file} is ${terminal.paint('green', 'right')}: ${summary(loaded.config)}`)
-  else terminal.err(describeMistakes(mistakes, file))
-  return mistakes.length === 0 ? EXIT.ok : EXIT.mistakes
+export interface ValidateOptions {
+  readonly json?: boolean
+  readonly profiles?: string
+  /** Whether warnings are errors. */
+  readonly strict?: boolean
 }
 
-function summary({ policies, rules, gateway, store }: Config): string {
+/** The result of a validation: a summary of a valid file, or its errors, also as text. */
+interface Finding {
+  readonly summary: string
+  readonly text: string
+  readonly errors: readonly (ConfigError & { readonly file?: string })[]
+  readonly warnings: readonly ConfigError[]
+  readonly unused: readonly string[]
+}
+
+export function validate(file: string, options: ValidateOptions, terminal: Terminal): number {
+  const { json, profiles, strict } = options
+  const { summary, text, errors, warnings, unused } = isLimits(file)
+    ? limitsFinding([file])
+    : configFinding(file, profiles, terminal)
+  const isValid = errors.length === 0
+  if (json) terminal.out(JSON.stringify({ file, valid: isValid, errors, warnings, unused }))
+  else if (isValid) {
+    if (warnings.length > 0) {
+      terminal.err(
+        formatConfigErrors(warnings, file).replace(/^/gm, `${terminal.paint('yellow', 'warning')}  `),
+      )
+    }
+    if (unused.length > 0) terminal.out(`Not used: ${unused.join(', ')}`)
+    terminal.out(`${file} is ${terminal.paint('green', 'valid')}: ${summary}`)
+  } else terminal.err(text)
+  return isValid && !(strict && warnings.length > 0) ? EXIT.ok : EXIT.invalidConfig
+}
+
+function configFinding(file: string, profiles: string | undefined, terminal: Terminal): Finding {
+  const loaded = loadConfig({ file, env: terminal.env, profiles })
+  if ('errors' in loaded) {
+    const { errors } = loaded
+    return { summary: '', text: formatConfigErrors(errors, file), errors, warnings: [], unused: [] }
+  }
+  const { rls, notices } = loaded.config
+  const own = summaryOf(loaded.config)
+  if (rls === undefined) return { summary: own, text: '', errors: [], ...notices }
+  const limits = limitsFinding(rls.files, rls.settings)
+  return { ...limits, ...notices, summary: `${own}, ${limits.summary}` }
+}
+
+function limitsFinding(
+  paths: readonly string[],
+  settings: Parameters<typeof validateLimits>[1] = DEFAULTS,
+): Finding {
+  const { domains, rules, errors, fileErrors } = validateLimits(paths, settings)
+  return {
+    summary: `${counted(domains, 'domain', 'domains')}, ${counted(rules, 'rate limit', 'rate limits')}`,
+    text: errors,
+    errors: fileErrors.flatMap(({ file, errors }) => errors.map((error) => ({ file, ...error }))),
+    warnings: [],
+    unused: [],
+  }
+}
+
+const DEFAULTS = { mergeDomains: false, onStoreFailure: 'error', instances: 1 } as const
+
+/** Whether it is a folder, or a file with limits of the rate limit service for Envoy. */
+function isLimits(path: string): boolean {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return true
+  const text = readText(path)
+  return typeof text === 'string' && /^(?:domain|descriptors)[ \t]*:/m.test(text)
+}
+
+function summaryOf({ policies, rules, gateway, store, notices }: Config): string {
   const own = [...policies.values()].filter((policy) => BUILT_IN_POLICIES.get(policy.name) !== policy)
-  const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`
   const where = store.kind === 'memory' ? 'memory' : store.scheme
   const routes = gateway === undefined ? '' : `, ${counted(gateway.routes.length, 'route', 'routes')}`
-  return `${counted(own.length, 'policy', 'policies')}, ${counted(rules.length, 'rule', 'rules')}${routes}, store ${where}`
+  const { length } = notices.warnings
+  const warned = length === 0 ? '' : `, ${counted(length, 'warning', 'warnings')}`
+  return `${counted(own.length, 'policy', 'policies')}, ${counted(rules.length, 'rule', 'rules')}${routes}, store ${where}${warned}`
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
 }

@@ -1,73 +1,86 @@
 import type { Policy } from '@tidegate/core'
 import { defineProxies, type Proxies, parseCidr, type Rule } from '@tidegate/http'
-import type { ConnectionLimits } from '../connections.js'
+import { type ConfigError, quote } from '../config-file/config-error.js'
+import { readConnections } from '../config-file/connection-limits.js'
+import type { ConfigDocument } from '../config-file/document.js'
+import { optionOf } from '../config-file/options.js'
+import { type GatewayConfig, readGateway } from '../gateway/config/gateway-config.js'
+import type { ConnectionLimits } from '../http/connection-guard.js'
+import type { RequestLimits } from '../http/request-limits.js'
 import type { LinearRegExp } from '../linear-regexp.js'
-import { type Caller, readCallers } from './callers.js'
-import { readConnections } from './connections.js'
-import type { ConfigDocument } from './document.js'
-import { type GatewayConfig, readGateway } from './gateway.js'
-import { readKeyPattern } from './key-pattern.js'
-import { quoted } from './mistakes.js'
-import { optionOf } from './options.js'
-import { type Origins, readOrigins } from './origins.js'
+import { readRls } from '../rls/config/read-rls.js'
+import type { RlsConfig } from '../rls/config/rls-config.js'
 import type { Overrides } from './overrides.js'
-import { policyAt, readPolicies, readSecretKeys } from './policies.js'
-import { readRules } from './rules.js'
-import { readStore, type StoreConfig } from './store.js'
+import { type Caller, readCallers } from './sections/callers.js'
+import { readKeyPattern } from './sections/key-pattern.js'
+import { type Origins, readOrigins } from './sections/origins.js'
+import { policyAt, readPolicies, readSecretKeys } from './sections/policies.js'
+import { readRules } from './sections/rules.js'
+import { readStore, type StoreConfig } from './sections/store.js'
 
-/** Everything the service needs to know, checked and with its defaults; nothing in it changes. */
+/** The validated configuration of the service, with defaults. It is frozen. */
 export interface Config {
   readonly host: string
-  /** 0 takes any free one. */
+  /** 0: any free port. */
   readonly port: number
   readonly store: StoreConfig
-  /** Undefined: each start generates one. */
+  /** Undefined: a token is generated at each start. */
   readonly adminToken: string | undefined
-  /** Empty: every client that can reach the port may check. */
+  /** Empty: every client that can reach the port may check keys. */
   readonly callers: readonly Caller[]
   readonly connections: ConnectionLimits
-  /** Host names that requests may be sent to, in lower case. Empty: see `api/foreign-pages.ts`. */
+  /** Host names that requests may be sent to, in lower case. Empty: see `api/request/foreign-pages.ts`. */
   readonly allowedHosts: ReadonlySet<string>
-  /** What a key must match, as a whole. */
+  /** The pattern that a whole key must match. */
   readonly keyPattern: LinearRegExp | undefined
   /** By name, the built-in ones first. */
   readonly policies: ReadonlyMap<string, Policy>
   /** Names of policies whose keys are shown as hashes only. */
   readonly secretKeys: ReadonlySet<string>
-  /** Of a check that names no policy. */
+  /** For checks without a policy. */
   readonly defaultPolicy: Policy
   readonly rules: readonly Rule[]
   readonly origins: Origins
   readonly proxies: Proxies
-  /** Undefined: there is none. */
+  /** Undefined: no gateway is configured. */
   readonly gateway: GatewayConfig | undefined
+  /** The rate limit service for Envoy. Undefined: it is not configured. */
+  readonly rls: RlsConfig | undefined
   readonly health: { readonly statusWhenStoreIsDown: 200 | 503 }
   readonly log: { readonly level: LogLevel }
-  readonly limits: {
-    readonly maxHeaderBytes: number
-    readonly headersTimeoutMs: number
-    readonly requestTimeoutMs: number
-    readonly responseTimeoutMs: number
-    readonly keepAliveTimeoutMs: number
-    readonly stopTimeoutMs: number
-  }
+  readonly limits: RequestLimits & { readonly responseTimeoutMs: number }
+  readonly notices: Notices
+}
+
+/** Notices about a file that is valid. */
+interface Notices {
+  /** Features of the file that do not work here. */
+  readonly warnings: readonly ConfigError[]
+  /** Names of options that do not concern a gateway. */
+  readonly unused: readonly string[]
+  /** The active profiles; undefined if it is not a Spring file. */
+  readonly profiles: readonly string[] | undefined
 }
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** What a file of the right shape means. Of a file with mistakes, the result means nothing. */
-export function readConfig(document: ConfigDocument, overrides: Overrides): Config {
+/** Reads the configuration of a file that matches the schema. If the file has errors, the result must not be used. */
+export function readConfig(document: ConfigDocument, overrides: Overrides): Omit<Config, 'notices'> {
   const option = optionOf(document)
   const adminToken = overrides.adminToken ?? option.textIfAny('adminToken')
   const policies = readPolicies(document)
   const limits = readLimits(document)
   const rules = readRules(document, policies)
   const defaultPolicy = readDefault(document, policies)
-  const port = overrides.port ?? option.whole('port')
+  const port = overrides.port ?? readPort(document)
+  const store = readStore(document, overrides.store)
+  const gateway = readGateway(document, { policies, rules, defaultPolicy, port })
+  if (store.kind === 'memory' && document.profiles !== undefined) warnOfMemory(document, gateway)
+  const host = overrides.host ?? option.text('host')
   return Object.freeze({
-    host: overrides.host ?? option.text('host'),
+    host,
     port,
-    store: readStore(document, overrides.store),
+    store,
     adminToken,
     callers: Object.freeze(readCallers(document, policies, adminToken)),
     connections: readConnections(document, []),
@@ -79,13 +92,34 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Conf
     rules: Object.freeze(rules),
     origins: readOrigins(document),
     proxies: readProxies(document),
-    gateway: readGateway(document, { policies, rules, defaultPolicy, port }),
+    gateway,
+    rls: readRls(document, overrides.rls ?? {}, { host, port }),
     health: Object.freeze({
       statusWhenStoreIsDown: option.whole('health', 'statusWhenStoreIsDown') as 200 | 503,
     }),
     log: Object.freeze({ level: option.text('log', 'level') as LogLevel }),
     limits,
   })
+}
+
+/** Spring counts in Redis, so that several gateways share a limit. */
+function warnOfMemory(document: ConfigDocument, gateway: GatewayConfig | undefined): void {
+  if (document.at(['store']) !== undefined || !gateway?.routes.some(({ limits }) => limits.limits.length > 0))
+    return
+  document.addWarning(
+    [],
+    'no Redis is configured, so each process counts alone; add spring.data.redis, or write store: memory to count in memory',
+  )
+}
+
+/** The port of a Spring file is for the gateway: the service uses `management.server.port`, or another port. */
+function readPort(document: ConfigDocument): number {
+  const port = optionOf(document).whole('port')
+  if (document.at(['port']) !== undefined) return port
+  const path = ['management', 'server', 'port']
+  const management = document.isValid(path) ? document.at(path) : undefined
+  if (management !== undefined) return management as number
+  return document.at(['server', 'port']) === port ? port + 1000 : port
 }
 
 function readDefault(document: ConfigDocument, policies: ReadonlyMap<string, Policy>): Policy {
@@ -99,10 +133,13 @@ function readProxies(document: ConfigDocument): Proxies {
   const trusted: string[] = []
   for (const [i, entry] of (Array.isArray(entries) ? entries : []).entries()) {
     const path = ['trustedProxies', i]
-    if (typeof entry !== 'string' || !document.isRight(path)) continue
+    if (typeof entry !== 'string' || !document.isValid(path)) continue
     if (parseCidr(entry) !== undefined) trusted.push(entry)
     else
-      document.wrong(path, `${quoted(entry)} is no address and no range; write for example 10.0.0.0/8 or ::1`)
+      document.addError(
+        path,
+        `${quote(entry)} is not an address or range; write for example 10.0.0.0/8 or ::1`,
+      )
   }
   return defineProxies({
     trusted,
@@ -112,7 +149,7 @@ function readProxies(document: ConfigDocument): Proxies {
 }
 
 function readAllowedHosts(document: ConfigDocument): ReadonlySet<string> {
-  const names = document.isRight(['allowedHosts']) ? document.at(['allowedHosts']) : undefined
+  const names = document.isValid(['allowedHosts']) ? document.at(['allowedHosts']) : undefined
   return new Set((Array.isArray(names) ? (names as string[]) : []).map((name) => name.toLowerCase()))
 }
 
@@ -126,10 +163,10 @@ function readLimits(document: ConfigDocument): Config['limits'] {
     keepAliveTimeoutMs: option.durationMs(['limits', 'keepAliveTimeout']),
     stopTimeoutMs: option.durationMs(['limits', 'stopTimeout'], { minMs: 0 }),
   })
-  if (document.isRight(['limits']) && limits.headersTimeoutMs > limits.requestTimeoutMs) {
-    document.wrong(
+  if (document.isValid(['limits']) && limits.headersTimeoutMs > limits.requestTimeoutMs) {
+    document.addError(
       ['limits', 'headersTimeout'],
-      'must not be longer than requestTimeout, which it is a part of',
+      'must not be longer than requestTimeout, which includes it',
     )
   }
   return limits

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MemoryStore } from '@tidegate/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { formatConfigErrors } from '../config-file/config-error.js'
 import type { Config } from './config.js'
 import { type LoadOptions, loadConfig } from './load.js'
-import { describeMistakes } from './mistakes.js'
-import { BUILT_IN_POLICIES } from './policies.js'
+import { BUILT_IN_POLICIES } from './sections/policies.js'
 
 const EXAMPLE = `
 store: redis://localhost:6379     # memory · redis:// · rediss:// · redis+sentinel://h1,h2/name · redis+cluster://h1,h2
@@ -24,13 +24,13 @@ trustedProxies: [10.0.0.0/8]
 
 function configOf(text: string, options: Partial<LoadOptions> = {}): Config {
   const loaded = loadConfig({ text, env: {}, ...options })
-  if ('mistakes' in loaded) throw new Error(describeMistakes(loaded.mistakes, 'file'))
+  if ('errors' in loaded) throw new Error(formatConfigErrors(loaded.errors, 'file'))
   return loaded.config
 }
 
-function mistakesOf(options: LoadOptions): string {
+function errorsOf(options: LoadOptions): string {
   const loaded = loadConfig(options)
-  return 'mistakes' in loaded ? describeMistakes(loaded.mistakes, 'file') : ''
+  return 'errors' in loaded ? formatConfigErrors(loaded.errors, 'file') : ''
 }
 
 describe('without a file', () => {
@@ -53,6 +53,7 @@ describe('without a file', () => {
       origins: { policies: new Map(), rules: [] },
       proxies: { trusted: [], hops: 0, header: 'x-forwarded-for', ipv6Prefix: 64 },
       gateway: undefined,
+      rls: undefined,
       health: { statusWhenStoreIsDown: 200 },
       log: { level: 'info' },
       limits: {
@@ -63,6 +64,7 @@ describe('without a file', () => {
         keepAliveTimeoutMs: 72_000,
         stopTimeoutMs: 10_000,
       },
+      notices: { warnings: [], unused: [], profiles: undefined },
     })
   })
 
@@ -84,7 +86,7 @@ describe('without a file', () => {
     ])
   })
 
-  it('nothing can be changed afterwards', () => {
+  it('the configuration is frozen', () => {
     const { store, callers, rules, health, log, limits } = config
     for (const part of [config, store, callers, rules, health, log, limits]) {
       expect(Object.isFrozen(part)).toBe(true)
@@ -102,7 +104,7 @@ describe('the example', () => {
       scheme: 'redis',
       options: { prefix: 'rate_limiter', maxBatch: 64, connectTimeoutMs: 1000 },
       deadlineMs: 50,
-      rememberRefusalsMs: 1000,
+      denialCacheMs: 1000,
     })
   })
 
@@ -138,7 +140,7 @@ describe('the example', () => {
     expect(config.rules[2]?.matches({ ...request, method: 'GET' })).toBe(false)
   })
 
-  it('has policies that count', () => {
+  it('has policies that deny', () => {
     const store = new MemoryStore()
     const requests = config.rules.map(({ policy }) => ({ policy, key: 'k', cost: 1 }))
     for (let i = 0; i < 5; i++) expect(store.take(requests).allowed).toBe(true)
@@ -147,7 +149,7 @@ describe('the example', () => {
 })
 
 describe('a built-in policy', () => {
-  it('can have other numbers, and keeps the ones that are left out', () => {
+  it('can have other numbers, and keeps the omitted ones', () => {
     const { policies } = configOf(`
 policies:
   token_bucket: { capacity: 500 }
@@ -207,9 +209,9 @@ limits: { maxHeaderBytes: 8192, headersTimeout: 1s, requestTimeout: 2000, keepAl
     expect(config.proxies.trusted).toHaveLength(2)
   })
 
-  it('that is a time may be up to an hour', () => {
+  it('that is a duration may be up to an hour', () => {
     expect(configOf('limits: { requestTimeout: 1h }').limits.requestTimeoutMs).toBe(3_600_000)
-    expect(mistakesOf({ text: 'limits: { requestTimeout: 3600001ms }', env: {} })).toContain('1ms to 1h')
+    expect(errorsOf({ text: 'limits: { requestTimeout: 3600001ms }', env: {} })).toContain('1ms to 1h')
   })
 
   it('of the memory store arrives there', () => {
@@ -227,7 +229,7 @@ store:
   maxBatch: 16
   deadline: 20ms
   connectTimeout: 2s
-  rememberRefusals: 0
+  denialCache: 0
 `)
     expect(store).toStrictEqual({
       kind: 'redis',
@@ -242,7 +244,7 @@ store:
         tls: { ca: 'CA', cert: 'CERT', key: 'KEY', servername: 'redis.example' },
       },
       deadlineMs: 20,
-      rememberRefusalsMs: 0,
+      denialCacheMs: 0,
     })
     expect(configOf('store: { url: redis+cluster://a, tls: true }').store).toMatchObject({
       options: { tls: {} },
@@ -293,7 +295,7 @@ describe('a key pattern', () => {
 
   it.each(['(?=a)b', '(?<!a)b', '(a)\\1', '(?>a)'])('%s is rejected', (pattern) => {
     const loaded = loadConfig({ text: `keyPattern: '${pattern}'`, env: {} })
-    expect(loaded).toMatchObject({ mistakes: [{ message: expect.stringContaining('linear time') }] })
+    expect(loaded).toMatchObject({ errors: [{ message: expect.stringContaining('linear time') }] })
   })
 })
 
@@ -306,7 +308,7 @@ describe('the environment', () => {
     TIDEGATE_ADMIN_TOKEN: 'the-token-in-environment',
   }
 
-  it('counts more than the file', () => {
+  it('overrides the file', () => {
     expect(configOf(text, { env })).toMatchObject({
       host: 'b',
       port: 2,
@@ -316,12 +318,12 @@ describe('the environment', () => {
     expect(configOf(text, { env: { TIDEGATE_STORE: 'memory' } }).store.kind).toBe('memory')
   })
 
-  it('counts less than the command line', () => {
+  it('is overridden by the command line', () => {
     const flags = { host: 'c', port: '3', store: 'memory' }
     expect(configOf(text, { env, flags })).toMatchObject({ host: 'c', port: 3, store: { kind: 'memory' } })
   })
 
-  it('does not count where it is empty', () => {
+  it('is ignored if a variable is empty', () => {
     const empty = { TIDEGATE_HOST: '', TIDEGATE_PORT: '', TIDEGATE_STORE: '', TIDEGATE_ADMIN_TOKEN: '' }
     expect(configOf(text, { env: empty })).toMatchObject({
       host: 'a',
@@ -330,30 +332,36 @@ describe('the environment', () => {
     })
   })
 
-  it('is told of its own mistakes, and of those in the file too', () => {
+  it('lists its own errors and those of the file', () => {
     const wrong = {
       TIDEGATE_PORT: '80a',
       TIDEGATE_STORE: 'redis://ann:hunter2/x@h',
       TIDEGATE_ADMIN_TOKEN: 'hunter2 hunter2',
     }
-    const told = mistakesOf({ text: 'prot: 5', env: wrong })
-    expect(told.split('\n')).toStrictEqual([
+    const lines = errorsOf({ text: 'prot: 5', env: wrong })
+    expect(lines.split('\n')).toStrictEqual([
       'TIDEGATE_PORT: must be a whole number from 0 to 65,535, got "80a"',
       expect.stringMatching(/^TIDEGATE_STORE: "redis:\/\/…@h" is not a valid Redis address/),
       'TIDEGATE_ADMIN_TOKEN: must be visible ASCII characters without spaces',
-      'file:1:1  prot: is not known here; did you mean "port"?',
+      'file:1:1  prot: is not an option here; did you mean "port"?',
     ])
-    expect(mistakesOf({ text: '', env: {}, flags: { port: '-1', host: '', store: 'redi://a' } })).toMatch(
+    expect(errorsOf({ text: '', env: {}, flags: { port: '-1', host: '', store: 'redi://a' } })).toMatch(
       /^--host: must not be empty\n--port: must be .*\n--store: "redi:\/\/a" is not a valid Redis address/,
     )
   })
 
-  it('must not give a caller the admin token', () => {
+  it('must not contain a caller with the admin token', () => {
     const callers = 'callers: [{ name: shop, token: one-token-for-two }]'
-    expect(mistakesOf({ text: callers, env: { TIDEGATE_ADMIN_TOKEN: 'one-token-for-two' } })).toBe(
+    expect(errorsOf({ text: callers, env: { TIDEGATE_ADMIN_TOKEN: 'one-token-for-two' } })).toBe(
       'file:1:32  callers[0].token: is the admin token; give the caller its own',
     )
   })
+})
+
+it('an option with the name of an earlier version is rejected with its new name', () => {
+  expect(errorsOf({ text: 'store: { url: redis://a, rememberRefusals: 1s }', env: {} })).toBe(
+    'file:1:26  store.rememberRefusals: is now denialCache; rename it',
+  )
 })
 
 describe('a file on disk', () => {
@@ -369,20 +377,20 @@ describe('a file on disk', () => {
     expect(loadConfig({ file, env: {} })).toMatchObject({ config: { port: 9000 } })
   })
 
-  it('that is not there is named', () => {
-    expect(mistakesOf({ file: '/nowhere/tidegate.yaml', env: {} })).toBe(
+  it('that is missing is an error', () => {
+    expect(errorsOf({ file: '/nowhere/tidegate.yaml', env: {} })).toBe(
       '/nowhere/tidegate.yaml: there is no such file',
     )
   })
 
-  it('that is a folder is told from a file', () => {
+  it('that is a folder is an error', () => {
     mkdirSync(join(folder, 'x.yaml'))
-    expect(mistakesOf({ file: join(folder, 'x.yaml'), env: {} })).toMatch(/is a folder; name the file in it$/)
+    expect(errorsOf({ file: join(folder, 'x.yaml'), env: {} })).toMatch(/is a folder; name the file in it$/)
   })
 
-  it('that is not UTF-8 is refused', () => {
+  it('that is not UTF-8 is an error', () => {
     const file = join(folder, 'utf-16.yaml')
     writeFileSync(file, Buffer.from('\ufeffport: 9000', 'utf16le'))
-    expect(mistakesOf({ file, env: {} })).toMatch(/is not text in UTF-8; save it as UTF-8$/)
+    expect(errorsOf({ file, env: {} })).toMatch(/is not UTF-8; save it as UTF-8$/)
   })
 })

@@ -1,70 +1,69 @@
-import { readFileSync } from 'node:fs'
+import type { ConfigError } from '../config-file/config-error.js'
+import { type ConfigDocument, readDocument } from '../config-file/document.js'
+import { type FileText, readFileText } from '../config-file/file-text.js'
+import type { Environment } from '../config-file/variables.js'
+import { reportSpringSections, reportUnused } from '../gateway/config/spring-file.js'
+import { springDialect } from '../spring-file/spring-dialect.js'
+import { checkShape } from './check-shape.js'
 import { type Config, readConfig } from './config.js'
-import { type ConfigDocument, readDocument } from './document.js'
-import type { Mistake } from './mistakes.js'
 import { type Flags, readOverrides } from './overrides.js'
-import { valueSchema } from './schema.js'
-import { checkShape } from './shape.js'
-import { noteSpring } from './spring.js'
-import type { Environment } from './variables.js'
+import { valueSchema } from './schema/file-schema.js'
 
 export interface LoadOptions {
-  /** The file to read. Default: none, so that all is as by default. */
+  /** The file to read. Default: none, and every option has its default. */
   readonly file?: string | undefined
-  /** What is in the file, if it has been read already. */
+  /** The text of the file, if it has been read already. */
   readonly text?: FileText | undefined
   /** For variables in the file, and for `TIDEGATE_…`. Usually `process.env`. */
   readonly env: Environment
-  /** What was given on the command line. Default: nothing. */
+  /** Options of the command line. Default: none. */
   readonly flags?: Flags | undefined
+  /** The active profiles of a Spring file, separated by commas. Default: SPRING_PROFILES_ACTIVE, or those of the file. */
+  readonly profiles?: string | undefined
 }
 
-/** The text of a file, or why there is none. */
-export type FileText = string | Mistake
+export type { FileText } from '../config-file/file-text.js'
 
-export type Loaded = { readonly config: Config } | { readonly mistakes: readonly Mistake[] }
+export type Loaded = { readonly config: Config } | { readonly errors: readonly ConfigError[] }
 
-/** The configuration as a whole, or everything that is wrong with it. */
-export function loadConfig({ file, text: given, env, flags = {} }: LoadOptions): Loaded {
+/** Loads the whole configuration, or returns all its errors. */
+export function loadConfig({ file, text: given, env, flags = {}, profiles }: LoadOptions): Loaded {
   const text = given ?? readText(file)
-  const { overrides, mistakes } = readOverrides(env, flags)
-  if (typeof text !== 'string') return { mistakes: [text, ...mistakes] }
-  const document = readDocument(text, valueSchema, env)
-  if (document.value === undefined) return { mistakes: [...mistakes, ...document.mistakes()] }
-  noteSpring(document)
+  const { overrides, errors } = readOverrides(env, flags)
+  if (typeof text !== 'string') return { errors: [text, ...errors] }
+  const document = readDocument(text, valueSchema, env, springDialect({ env, profiles }))
+  if (document.value === undefined) return { errors: [...errors, ...document.errors()] }
+  const unused = reportUnused(document)
+  if (document.profiles === undefined) reportSpringSections(document)
   checkShape(document)
   const config = readConfig(document, overrides)
-  // Of a text alone nobody knows on which machine it will be used.
+  // A text without a file may be for another machine, so its certificate files are not checked.
   if (given === undefined) checkFiles(document)
-  mistakes.push(...document.mistakes())
-  return mistakes.length > 0 ? { mistakes } : { config }
+  errors.push(...document.errors())
+  if (errors.length > 0) return { errors }
+  const notices = { warnings: document.warnings(), unused, profiles: document.profiles }
+  return { config: Object.freeze({ ...config, notices }) }
 }
 
-/** The start would fail without them. If it is no name that stands here, it may be the key itself, and is not shown. */
+const CERTIFICATE_FILES = [
+  ['gateway', 'listen', 'tls', 'certFile'],
+  ['gateway', 'listen', 'tls', 'keyFile'],
+  ['rls', 'tls', 'certFile'],
+  ['rls', 'tls', 'keyFile'],
+  ['rls', 'tls', 'clientCaFile'],
+]
+
+/** The start would fail without these files. A value that is not a file name may be the key itself, so it is not shown. */
 function checkFiles(document: ConfigDocument): void {
-  for (const name of ['certFile', 'keyFile']) {
-    const path = ['gateway', 'listen', 'tls', name]
+  for (const path of CERTIFICATE_FILES) {
     const file = document.at(path)
-    if (typeof file !== 'string' || !document.isRight(path)) continue
+    if (typeof file !== 'string' || !document.isValid(path)) continue
     const read = readText(file)
-    if (typeof read !== 'string') document.wrong(path, read.message)
+    if (typeof read !== 'string') document.addError(path, read.message)
   }
 }
 
-/** Without a file, all is as by default. */
+/** Without a file the text is empty, and every option has its default. */
 export function readText(file: string | undefined): FileText {
-  if (file === undefined) return ''
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    return { path: file, message: WHY[code] ?? `cannot be read: ${code}` }
-  }
-}
-
-const WHY: Record<string, string> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'is a folder; name the file in it',
-  EACCES: 'may not be read by this user',
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not text in UTF-8; save it as UTF-8',
+  return file === undefined ? '' : readFileText(file)
 }

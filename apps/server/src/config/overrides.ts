@@ -1,27 +1,33 @@
-import { type Mistake, quoted } from './mistakes.js'
-import { storeProblem } from './store.js'
-import { tokenProblem } from './token.js'
-import type { Environment } from './variables.js'
+import { type ConfigError, quote } from '../config-file/config-error.js'
+import type { Environment } from '../config-file/variables.js'
+import { listenPlace, type RlsFlags } from '../rls/config/read-rls.js'
+import { tokenProblem } from './schema/token-format.js'
+import { storeProblem } from './sections/store.js'
 
-/** What overrides the file. */
+/** Options that override the file. */
 export interface Overrides {
   readonly host?: string
   readonly port?: number
   readonly store?: string
   readonly adminToken?: string
+  readonly rls?: RlsFlags
 }
 
-/** What was given on the command line, as it was given. */
+/** Options of the command line, as text. */
 export interface Flags {
   readonly host?: string | undefined
   readonly port?: string | undefined
   readonly store?: string | undefined
+  readonly rls?: RlsFlags | undefined
 }
 
-/** The command line counts more than the environment. A variable that is empty counts as not set. */
-export function readOverrides(env: Environment, flags: Flags): { overrides: Overrides; mistakes: Mistake[] } {
+/** The command line overrides the environment. An empty variable counts as not set. */
+export function readOverrides(
+  env: Environment,
+  flags: Flags,
+): { overrides: Overrides; errors: ConfigError[] } {
   const overrides: { -readonly [Name in keyof Overrides]: Overrides[Name] } = {}
-  const mistakes: Mistake[] = []
+  const errors: ConfigError[] = []
   const read = (
     flag: string | undefined,
     names: { flag: string; variable: string },
@@ -33,7 +39,7 @@ export function readOverrides(env: Environment, flags: Flags): { overrides: Over
     const problem = problemOf(text)
     const path = flag === undefined ? names.variable : names.flag
     if (problem === undefined) use(text)
-    else mistakes.push({ path, message: problem })
+    else errors.push({ path, message: problem })
   }
 
   read(
@@ -50,13 +56,22 @@ export function readOverrides(env: Environment, flags: Flags): { overrides: Over
   read(flags.store, { flag: '--store', variable: 'TIDEGATE_STORE' }, storeProblem, (text) => {
     overrides.store = text
   })
+  if (flags.rls !== undefined) {
+    const { listen } = flags.rls
+    if (listen === undefined || listenPlace(listen) !== undefined) overrides.rls = flags.rls
+    else errors.push({ path: '--rls', message: listenProblem(listen) })
+  }
   read(undefined, { flag: '', variable: 'TIDEGATE_ADMIN_TOKEN' }, tokenProblem, (text) => {
     overrides.adminToken = text
   })
-  return { overrides, mistakes }
+  return { overrides, errors }
+}
+
+function listenProblem(text: string): string {
+  return `must be a port or an address with a port, such as 8081 or 0.0.0.0:8081, got ${quote(text)}`
 }
 
 function portProblem(text: string): string | undefined {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return undefined
-  return `must be a whole number from 0 to 65,535, got ${quoted(text)}`
+  return `must be a whole number from 0 to 65,535, got ${quote(text)}`
 }

@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Watch, type WatchOptions, watchConfig, watchEarly } from './watch.js'
+import { type Watch, type WatchOptions, watchConfig, watchFromStart } from './watch.js'
 
-// These are about what a real file system says and when, so they wait for it: there is no clock to hand in.
+// These tests wait for events of a real file system, so no clock can be injected.
 
 let folder = ''
 let file = ''
@@ -53,30 +53,30 @@ function watched(options: WatchOptions, path = file) {
       const before = calls
       const deadline = Date.now() + 10_000
       while (calls === before) {
-        if (Date.now() > deadline) throw new Error('nothing was noticed')
+        if (Date.now() > deadline) throw new Error('no change was detected')
         await Promise.race([new Promise<void>((resolve) => (wake = resolve)), wait(100)])
       }
     },
   }
 }
 
-/** What the file system says next. A watch from before has heard it first. */
+/** The next event of the file system. A watch that is already open gets the event first. */
 async function event(): Promise<void> {
   const watcher = watchFolder(folder)
   await once(watcher, 'change')
   watcher.close()
 }
 
-/** From here on time passes only where the test says so; what the file system says still comes by itself. */
+/** Stops the timers. Events of the file system still arrive. */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
 }
 
-/** Events alone, and looking alone. */
+/** Only events, and only polling. */
 const EVENTS = { debounceMs: 20, pollMs: 3_600_000 }
 const POLL = { debounceMs: 1, pollMs: 20 }
 
-describe('a change is noticed', () => {
+describe('a change is detected', () => {
   it('when the file is written in place', async () => {
     const watch = watched(EVENTS)
     const next = watch.next()
@@ -85,7 +85,7 @@ describe('a change is noticed', () => {
     expect(watch.calls()).toBe(1)
   })
 
-  it('when another file takes its place, again and again', async () => {
+  it('when the file is replaced by a rename, also a second time', async () => {
     const watch = watched(EVENTS)
     for (const port of [2, 3]) {
       const next = watch.next()
@@ -115,7 +115,7 @@ describe('a change is noticed', () => {
     expect(watch.calls()).toBe(1)
   })
 
-  it('by looking, where the system says nothing: a link to a file elsewhere', async () => {
+  it('by polling, if there are no events: a link to a file in another folder', async () => {
     const elsewhere = join(folder, 'elsewhere')
     const here = join(folder, 'here')
     mkdirSync(elsewhere)
@@ -129,7 +129,7 @@ describe('a change is noticed', () => {
     expect(watch.calls()).toBe(1)
   })
 
-  it('when a file that was gone comes back, also with its folder', async () => {
+  it('when a deleted file is created again, also with its folder', async () => {
     const watch = watched(POLL)
     rmSync(folder, { recursive: true })
     await wait(100)
@@ -141,13 +141,13 @@ describe('a change is noticed', () => {
     expect(watch.calls()).toBe(1)
   })
 
-  it('once, when it comes in many small pieces', async () => {
+  it('once, when the file is written many times in a row', async () => {
     stopTime()
     const watch = watched(EVENTS)
     for (let i = 0; i < 10; i++) {
-      const heard = event()
+      const changed = event()
       writeFileSync(file, `port: ${i + 2}\n`)
-      await heard
+      await changed
       vi.advanceTimersByTime(EVENTS.debounceMs - 1)
       expect(watch.calls()).toBe(0)
     }
@@ -156,8 +156,8 @@ describe('a change is noticed', () => {
   })
 })
 
-describe('nothing is noticed', () => {
-  it('when a file beside it changes, or its times, or it is written as it was', async () => {
+describe('no change is reported', () => {
+  it('when another file changes, or only the times, or the same text is written', async () => {
     const watch = watched(POLL)
     writeFileSync(join(folder, 'other.yaml'), 'x')
     utimesSync(file, new Date(0), new Date(0))
@@ -166,13 +166,13 @@ describe('nothing is noticed', () => {
     expect(watch.calls()).toBe(0)
   })
 
-  it('after it is closed, not even what is on its way', async () => {
+  it('after the watch is closed, not even a pending one', async () => {
     stopTime()
     const watch = watched({ debounceMs: 50, pollMs: 20 })
     for (const port of [2, 3]) {
-      const heard = event()
+      const changed = event()
       writeFileSync(file, `port: ${port}\n`)
-      await heard
+      await changed
       watch.close()
     }
     vi.advanceTimersByTime(1000)
@@ -180,13 +180,13 @@ describe('nothing is noticed', () => {
   })
 })
 
-it('what changes before there is anybody to tell is told as soon as there is', async () => {
-  const watch = watchEarly(file, POLL)
+it('a change before subscribe() is reported by subscribe()', async () => {
+  const watch = watchFromStart(file, POLL)
   open.push(watch)
   writeFileSync(file, 'port: 2\n')
-  // Long enough to notice it, as a rule; if it is noticed later, it is told later.
+  // Usually long enough to detect the change; otherwise it is reported later.
   await wait(200)
-  await new Promise<void>((resolve) => watch.tell(resolve))
+  await new Promise<void>((resolve) => watch.subscribe(resolve))
   writeFileSync(file, 'port: 3\n')
-  await new Promise<void>((resolve) => watch.tell(resolve))
+  await new Promise<void>((resolve) => watch.subscribe(resolve))
 })

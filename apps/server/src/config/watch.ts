@@ -1,10 +1,11 @@
-import { type FSWatcher, readFileSync, statSync, watch } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { watchFolder } from '../config-file/watch-folder.js'
 
 export interface WatchOptions {
   /** How long a file must be quiet before it counts as written. Default: 100. */
   debounceMs?: number
-  /** How often to look, whether or not the system has said anything. Default: 2000. */
+  /** How often to poll the file, in addition to file system events. Default: 2000. */
   pollMs?: number
 }
 
@@ -13,16 +14,16 @@ export interface Watch {
 }
 
 /**
- * Calls `onChange` whenever what is in a file has changed: written in place, replaced by a rename as editors do, or
- * swapped by a symbolic link as Kubernetes does. So the folder is watched, not the file, which may be another one
- * next time; and because some file systems never say anything, it also looks by itself now and then. A file that
- * is gone or cannot be read has not changed. It keeps no process alive.
+ * Calls `onChange` whenever the content of a file has changed: written in place, replaced by a rename as editors do, or
+ * swapped by a symbolic link as Kubernetes does. The folder is watched, because the file may be replaced by another one,
+ * and the file is polled, because some file systems report no events. A file that is missing or cannot be read counts as
+ * unchanged. The watch keeps no process alive.
  */
 export function watchConfig(file: string, onChange: () => void, options: WatchOptions = {}): Watch {
   const { debounceMs = 100, pollMs = 2000 } = options
   let waiting: NodeJS.Timeout | undefined
   const watcher = watchFolder(dirname(file), soon)
-  // In this order: what is written in between is seen at the next look.
+  // In this order: a write in between is detected by the next poll.
   let stamp = stampOf(file)
   let content = contentOf(file)
   const poll = setInterval(() => {
@@ -53,14 +54,14 @@ export function watchConfig(file: string, onChange: () => void, options: WatchOp
   }
 }
 
-/** A watch that has begun before there is anybody to tell. */
-export interface EarlyWatch extends Watch {
-  /** From now on this is called. If something has changed before, at once. */
-  tell(onChange: () => void): void
+/** A watch that begins before it has a listener. */
+export interface BufferedWatch extends Watch {
+  /** Sets the listener, and calls it at once if the file has changed before. */
+  subscribe(onChange: () => void): void
 }
 
-/** Watches what a service is about to be started by, so that what is written while it starts is not missed. */
-export function watchEarly(file: string, options: WatchOptions = {}): EarlyWatch {
+/** Watches the file of a service that is about to start, so that a change during the start is not missed. */
+export function watchFromStart(file: string, options: WatchOptions = {}): BufferedWatch {
   let hasChanged = false
   let onChange = () => {
     hasChanged = true
@@ -68,21 +69,10 @@ export function watchEarly(file: string, options: WatchOptions = {}): EarlyWatch
   const { close } = watchConfig(file, () => onChange(), options)
   return {
     close,
-    tell(listener) {
+    subscribe(listener) {
       onChange = listener
       if (hasChanged) listener()
     },
-  }
-}
-
-/** Undefined where the system cannot tell: looking now and then is then all there is. */
-function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined {
-  try {
-    const watcher = watch(folder, { persistent: false }, onEvent)
-    // A folder that is deleted ends it.
-    return watcher.on('error', () => watcher.close())
-  } catch {
-    return undefined
   }
 }
 
@@ -94,7 +84,7 @@ function contentOf(file: string): Buffer | undefined {
   }
 }
 
-/** Another one whenever the file is another or has been written. */
+/** Changes whenever the file is replaced or written. */
 function stampOf(file: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true })

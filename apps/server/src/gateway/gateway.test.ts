@@ -9,7 +9,7 @@ describe('a gateway', () => {
     await upstream?.close()
   })
 
-  it('sends a request on, and its answer back', async () => {
+  it('forwards a request and its response', async () => {
     upstream = await upstreamOf((request, response) => {
       let body = ''
       request.on('data', (piece) => {
@@ -26,11 +26,14 @@ describe('a gateway', () => {
     expect(await response.text()).toBe('got hello')
   })
 
-  it('answers 404 where no route is', async () => {
+  it('responds with 404 if no route matches', async () => {
     upstream = await upstreamOf((_request, response) => response.end())
     gateway = await gatewayTo({ id: 'here', upstreams: [upstream.url] })
     const response = await fetch(`${gateway.url}/there`)
     expect(response.status).toBe(404)
-    expect(await response.json()).toStrictEqual({ error: 'not_found', message: 'No route is for this.' })
+    expect(await response.json()).toStrictEqual({
+      error: 'not_found',
+      message: 'No route matches this request.',
+    })
   })
 })

@@ -1,58 +1,116 @@
-import type { MaybePromise } from '@tidegate/core'
-import type { Address, RequestFacts } from '@tidegate/http'
+import type { MaybePromise, Policy } from '@tidegate/core'
+import type { Address, RequestFacts, Rule, Template, Variables } from '@tidegate/http'
 
 /*
- * A route as the gateway uses it: everything that can be found out before a request comes is found out, and what is
- * left is functions of a request. `config/` makes them of the file; `handle.ts` follows one.
+ * A route as the proxy uses it. Everything that does not depend on the request is computed in advance by
+ * `config/`; the rest are functions of a request. `proxy/handle.ts` executes a route.
  */
 
-/** A request at the gateway, as predicates, keys and filters see it: canonical path, address through trusted proxies. */
+/** A request as predicates, keys and filters see it, with its canonical path and the client's address. */
 export interface GatewayRequest extends RequestFacts {
-  /** The client's address, whole; `ip` is what it is counted under. */
+  /** The client's full address; `ip` is shortened to the IPv6 prefix. */
   readonly address: Address | undefined
-  /** When it came. */
+  /** Arrival time. */
   readonly timeMs: number
 }
 
 export interface Route {
   readonly id: string
-  /** Where requests go; none if the route answers by itself. */
+  /** URLs of the upstreams; empty if the route responds without one. */
   readonly upstreams: readonly string[]
-  /** How each upstream is asked whether it is well; undefined: it is taken to be. */
+  /** Undefined: upstreams are not probed, and count as healthy. */
   readonly healthCheck: HealthCheck | undefined
-  /** All limits of the route in one decision; undefined: it has none. */
-  readonly limit: ((request: GatewayRequest) => MaybePromise<Ruling>) | undefined
-  /** What changes the request before it is sent on, in order. */
+  /** Decides all rate limits of the route together; undefined if it has none. */
+  readonly limiter: ((request: GatewayRequest) => MaybePromise<RouteDecision>) | undefined
+  /** The token budgets of the route, charged by the size of a request and its response; undefined: it has none. */
+  readonly budget: RouteBudget | undefined
+  /** Applied to the request before it is forwarded, in order. */
   readonly requestFilters: readonly RequestFilter[]
-  /** What changes the response's status and headers before they are sent on, in order. */
+  /** Applied to status and headers of the response, in order. */
   readonly responseFilters: readonly ResponseFilter[]
-  /** Answers instead of any upstream. */
+  /** A fixed response, sent instead of forwarding the request. */
   readonly answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> } | undefined
   readonly preserveHost: boolean
-  /** The most bytes of a body; beyond it 413. Undefined: any number. */
+  /** Larger bodies are rejected with 413. Undefined: no limit. */
   readonly maxBodyBytes: number | undefined
   readonly retry: Retry
-  /** Whether `Upgrade: websocket` is let through. */
+  /** Undefined: failing upstreams keep getting requests. */
+  readonly breaker?: RouteBreaker | undefined
+  /** Whether WebSocket upgrades are allowed. */
   readonly webSocket: boolean
   readonly timeouts: { readonly connectMs: number; readonly headersMs: number; readonly bodyMs: number }
 }
 
-/** What the limits of a route say of a request. */
-export interface Ruling {
-  /** What to answer instead of asking the upstream. */
-  readonly refusal:
+/** The decision of a route's rate limits about one request. */
+export interface RouteDecision {
+  /** The response to a denied request; undefined if the request is allowed. */
+  readonly denial:
     | { readonly status: number; readonly contentType: string; readonly body: string }
     | undefined
-  /** For the answer, whoever gives it. Names in lower case. */
+  /** Rate limit headers of the response, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** How long to hold the request first, so that requests leave at the leak rate. */
+  /** How long to delay the request, so that requests are released at the leak rate. */
   readonly holdMs: number
+  /** Frees the slots of the request, once it has ended. Only the first call has an effect. Default: it holds none. */
+  readonly release?: (() => Promise<void>) | undefined
 }
 
-/** The request that is sent on, as filters may change it. */
+/** The tokens of one request to a model. */
+export interface Usage {
+  /** All input tokens, with those read from the prompt cache. */
+  readonly input: number
+  /** The input tokens that were read from the prompt cache. */
+  readonly cached: number
+  readonly output: number
+}
+
+/** A limit of model tokens, or of money that tokens cost. */
+export interface TokenBudget {
+  readonly policy: Policy
+  readonly key: Template
+  /** Whole units of the policy. */
+  readonly costOf: (usage: Usage) => number
+  /** The unit in the `RateLimit-Policy` header. */
+  readonly unit: string
+}
+
+export interface TokenBudgets {
+  readonly budgets: readonly TokenBudget[]
+  /** The largest request body that is read. */
+  readonly maxBodyBytes: number
+}
+
+/** All token budgets of a route, in one decision. */
+export interface RouteBudget {
+  /** For a request with a body. Undefined: no budget counts the request. A decision: the request is rejected. */
+  begin(request: GatewayRequest): RequestBudget | RouteDecision | undefined
+}
+
+/** The token budgets of one request, from its body to the end of its response. */
+export interface RequestBudget {
+  /** The largest request body that is read. */
+  readonly maxBodyBytes: number
+  /** Reads the request body as it arrives. */
+  readRequest(bytes: Buffer): void
+  /** Reserves the estimated cost, once the request body is complete. Adds to the headers of the route's other limits. */
+  reserve(headers: RouteDecision['headers']): Promise<RouteDecision>
+  /** Reads the response as it passes. */
+  readHead(status: number, rawHeaders: readonly Buffer[]): void
+  readResponse(bytes: Buffer): void
+  /** Settles the reservation. Only the first call has an effect. */
+  end(ending: ResponseEnding): Promise<void>
+}
+
+/**
+ * `complete`: the whole response was sent. `cut-off`: the client or the upstream closed the connection before that.
+ * `failed`: no upstream has received the request, or none has responded.
+ */
+export type ResponseEnding = 'complete' | 'cut-off' | 'failed'
+
+/** The request to the upstream. Request filters may change it. */
 export interface Forward {
   readonly request: GatewayRequest
-  /** Canonical; a filter that changes it leaves it so. */
+  /** Always canonical, also after a filter has changed it. */
   path: string
   /** Without the `?`. */
   query: string
@@ -60,7 +118,7 @@ export interface Forward {
   readonly headers: Map<string, string | string[]>
 }
 
-/** What a filter has made of a path has no canonical form: the request is answered with 400. */
+/** A filter produced a path without a canonical form. The request is rejected with 400. */
 export class NoCanonicalPath extends Error {}
 
 export interface ResponseHead {
@@ -69,21 +127,85 @@ export interface ResponseHead {
   readonly headers: Map<string, string | string[]>
 }
 
-/** Throws `NoCanonicalPath` if what it makes of the path is not to be sent on. */
+/** Throws `NoCanonicalPath` if the resulting path has no canonical form. */
 export type RequestFilter = (forward: Forward) => void
 export type ResponseFilter = (head: ResponseHead, request: GatewayRequest) => void
 
-/** When a request without a body is sent to another upstream, or again. */
+/** When a request without a body is retried. */
 export interface Retry {
-  /** How often at most, beyond the first time. */
+  /** Maximum number of retries. */
   readonly retries: number
-  /** The same where its connection was lost. */
+  /** Maximum number of retries after a lost connection. */
   readonly retriesIfLost: number
   /** Methods that are safe to send twice. */
   readonly methods: ReadonlySet<string>
-  /** Answers that are as good as none. Lost connections and time-outs always are. */
+  /** Statuses that are retried. Lost connections and timeouts always are. */
   readonly isFailure: (status: number) => boolean
   readonly backoffMs: (attempt: number) => number
+}
+
+/** The options of a circuit breaker, with the names and defaults of Resilience4j. */
+export interface BreakerSettings {
+  /** Number of latest requests that are counted. */
+  readonly slidingWindowSize: number
+  /** The breaker does not open before this many requests. */
+  readonly minimumNumberOfCalls: number
+  /** Failures in percent at which the breaker opens. */
+  readonly failureRateThreshold: number
+  /** How long the breaker stays open. */
+  readonly waitMs: number
+  /** Number of trial requests while half-open. */
+  readonly halfOpenCalls: number
+}
+
+/** The circuit breaker of a route: one for each of its upstreams. */
+export interface RouteBreaker {
+  readonly name: string
+  readonly settings: BreakerSettings
+  /** Whether a response with this status is a failure. */
+  readonly isFailure: (status: number) => boolean
+  /** The target of requests that failed or could not be sent. Undefined: they are rejected. */
+  readonly fallback: RouteFallback | undefined
+}
+
+export interface RouteFallback {
+  /** Replaces the path of the request. */
+  readonly path: string
+  /** Undefined: the route of the gateway that matches the path. */
+  readonly route: Route | undefined
+}
+
+/** A condition on requests. A route matches if all its predicates do. */
+export interface Predicate {
+  readonly matches: (request: GatewayRequest) => boolean
+  /** Names of the `{variables}` that the predicate extracts for filters. Default: none. */
+  readonly names?: readonly string[]
+  /** Values of the variables, for a matching request. */
+  readonly variablesOf?: (request: GatewayRequest) => Variables
+  /** Share of the requests of a group. The router draws a random number. */
+  readonly weight?: Weight
+}
+
+export interface Weight {
+  readonly group: string
+  readonly weight: number
+}
+
+export interface RouteLimit {
+  readonly policy: Policy
+  readonly key: Template
+  readonly cost: number
+  /** The rule of the file that selects the requests to count. */
+  readonly rule?: Rule
+  /** The status for a request without a key. Undefined: it is not counted. */
+  readonly emptyKeyStatus?: number
+}
+
+export interface RouteLimits {
+  readonly limits: readonly RouteLimit[]
+  /** The status of a denial. */
+  readonly status: number
+  readonly queue: boolean
 }
 
 export interface HealthCheck {

@@ -1,29 +1,29 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ApiError, errorBody } from '../api/api-error.js'
+import { errorBody, HttpError } from './http-error.js'
 
 export const HEADERS_TOO_LARGE = 'The request line and headers are too large.'
 
-/** Answers what is no HTTP, too large or too slow, before it ever was a request. */
-export function answerBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Responds to input that Node rejects before it is a request: invalid HTTP, too large or too slow. */
+export function respondToBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
-  // The last: an answer has been begun, and this would be read as a part of it.
+  // After the headers of a response were sent, an error would be read as part of its body.
   if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent === true) {
     socket.destroy()
     return
   }
-  // A request that is whole was understood, and perhaps counted: it is answered, and what came behind it is not.
+  // A complete request may have been counted, so its response is sent. The invalid input after it gets none.
   if (answer?.req.complete === true) {
     answer.shouldKeepAlive = false
     return
   }
-  const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'This is no HTTP request.']
-  socket.end(lastAnswer(status, message))
+  const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'This is not a valid HTTP request.']
+  socket.end(finalResponse(status, message))
 }
 
-/** An answer on a bare connection, which ends with it. */
-export function lastAnswer(status: number, message: string): string {
-  const body = JSON.stringify(errorBody(new ApiError(status, message)))
+/** A complete response for a raw socket, with Connection: close. */
+export function finalResponse(status: number, message: string): string {
+  const body = JSON.stringify(errorBody(new HttpError(status, message)))
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { Server } from 'node:net'
-import { closeAfterAnswers, closeIdle, connectionsOf } from './connections.js'
+import { closeAfterResponses, closeIdle, connectionsOf } from './connection-tracker.js'
 
-/** How long connections that have nothing to do are kept, for a request that may be on its way. */
+/** How long idle connections stay open, for requests that are already on their way. */
 const GRACE_MS = 200
 
 /**
- * Stops accepting, and answers what is there, for so long at most. Node would close connections that are idle at this
- * very moment, though the next request may be on its way to them already. So for a moment they stay open; whoever asks on
- * them is answered, and told that the connection closes.
+ * Stops accepting connections, and finishes the requests in flight within `timeoutMs`. Node would close idle
+ * connections at once, although a request may already be on its way. They stay open for a moment, and a request on them
+ * gets a response with Connection: close.
  */
 export async function drain(server: Server, timeoutMs: number): Promise<void> {
   const ended = once(server, 'close')
@@ -19,8 +19,8 @@ export async function drain(server: Server, timeoutMs: number): Promise<void> {
     },
     Math.max(GRACE_MS, timeoutMs),
   )
-  closeAfterAnswers(server)
-  // Not the server's own, which closes idle connections first.
+  closeAfterResponses(server)
+  // Not server.close() of node:http, which closes idle connections first.
   Server.prototype.close.call(server)
   await ended
   clearInterval(idle)

@@ -8,7 +8,7 @@ const never = (error: unknown) => {
 }
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('does what came in one turn at its end, in order, and what comes meanwhile in the next', async () => {
+it('runs the actions of one turn at its end, in order, and later ones in the next turn', async () => {
   const done: string[] = []
   atEndOfTurn(() => {
     done.push('first')
@@ -23,21 +23,21 @@ it('does what came in one turn at its end, in order, and what comes meanwhile in
   expect(done).toStrictEqual(['first', 'second', 'third'])
 })
 
-it('goes on with the others where one throws, and says what', async () => {
+it('runs the other actions if one throws, and reports the error', async () => {
   const done: unknown[] = []
-  const mistake = new Error('a mistake')
+  const failure = new Error('failed')
   atEndOfTurn(
     () => {
-      throw mistake
+      throw failure
     },
     (error) => done.push(error),
   )
   atEndOfTurn(() => done.push('second'), never)
   await nextTurn()
-  expect(done).toStrictEqual([mistake, 'second'])
+  expect(done).toStrictEqual([failure, 'second'])
 })
 
-describe('answers on connections that send together', () => {
+describe('responses on connections that send together', () => {
   let server: Server
   let responses: ServerResponse[]
   let url: string
@@ -53,10 +53,10 @@ describe('answers on connections that send together', () => {
     server.closeAllConnections()
   })
 
-  /** Asks on connections of their own, until all have arrived; in no particular order. */
+  /** Sends requests on separate connections, and waits until all have arrived, in any order. */
   async function ask(count: number): Promise<{ bodies: Promise<string[]> }> {
-    const asked = Array.from({ length: count }, () => fetch(url))
-    const bodies = asked.map((answer) =>
+    const sent = Array.from({ length: count }, () => fetch(url))
+    const bodies = sent.map((answer) =>
       answer.then(
         (one) => one.text(),
         () => 'none',
@@ -69,43 +69,46 @@ describe('answers on connections that send together', () => {
   const unsent = () => responses.filter(({ socket }) => socket!.writableLength > 0).length
 
   it.each([
-    ['of one piece', (response: ServerResponse) => response.writeHead(204).end(), ['', '', '']],
+    ['of one chunk', (response: ServerResponse) => response.writeHead(204).end(), ['', '', '']],
     [
-      'of several',
+      'of several chunks',
       (response: ServerResponse, i: number) => response.end(`answer ${i}`),
       ['answer 0', 'answer 1', 'answer 2'],
     ],
-  ])('%s are sent when the last of their turn is made, to each its own', async (_, answer, expected) => {
-    const { bodies } = await ask(3)
-    const unsentAfterEach: number[] = []
-    responses.forEach((response, i) => {
-      atEndOfTurn(() => {
-        answer(response, i)
-        unsentAfterEach.push(unsent())
-      }, never)
-    })
-    expect(await bodies).toStrictEqual(expected)
-    expect(unsentAfterEach).toStrictEqual([1, 2, 3])
-  })
+  ])(
+    '%s are sent when the last one of the turn is written, each to its client',
+    async (_, answer, expected) => {
+      const { bodies } = await ask(3)
+      const unsentAfterEach: number[] = []
+      responses.forEach((response, i) => {
+        atEndOfTurn(() => {
+          answer(response, i)
+          unsentAfterEach.push(unsent())
+        }, never)
+      })
+      expect(await bodies).toStrictEqual(expected)
+      expect(unsentAfterEach).toStrictEqual([1, 2, 3])
+    },
+  )
 
-  it('are sent also where one is made of a mistake, and one has nobody left to go to', async () => {
+  it('are sent even if one fails and the client of another has disconnected', async () => {
     const { bodies } = await ask(3)
     const [first, second, third] = responses
     atEndOfTurn(() => {
-      first!.end('to nobody')
+      first!.end('unread')
       first!.socket!.destroy()
     }, never)
     atEndOfTurn(
       () => {
-        throw new Error('a mistake')
+        throw new Error('failed')
       },
-      (mistake) => second!.end((mistake as Error).message),
+      (failure) => second!.end((failure as Error).message),
     )
     atEndOfTurn(() => third!.end('an answer'), never)
-    expect(await bodies).toStrictEqual(['a mistake', 'an answer', 'none'])
+    expect(await bodies).toStrictEqual(['an answer', 'failed', 'none'])
   })
 
-  it('are sent at once outside of such a turn, whatever they are made of', async () => {
+  it('are sent at once outside of a batch', async () => {
     const { bodies } = await ask(2)
     responses[0]!.end('one piece: ü')
     responses[1]!.write('two pieces, ')

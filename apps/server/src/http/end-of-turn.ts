@@ -1,11 +1,10 @@
 import { Socket } from 'node:net'
 
 /*
- * What is done at the end of a turn of the event loop, together with all else that came in it: first everything that has
- * arrived is read and decided, then everything is answered, then all answers are sent. To answer each request before the
- * next is read, or to send each answer before the next is made, costs a busy server more, above all because whoever waits
- * is woken up for each by itself. A request that comes alone waits for nothing. Only connections that were given to
- * `sendTogether` have their answers sent together; on all others each is sent as it is made.
+ * Batches work by turn of the event loop: first all requests that arrived are read and decided, then all responses are
+ * written, then all are sent. This is cheaper on a busy server than handling one request after the other, mostly
+ * because clients are woken up together. A single request is not delayed. Responses are sent together only on
+ * connections that were passed to `sendTogether`; on other connections each is sent at once.
  */
 
 interface Waiting {
@@ -14,17 +13,17 @@ interface Waiting {
 }
 
 let waiting: Waiting[] = []
-/** What the answers that are being made have written; undefined while none is being made. */
+/** Writes of the current batch; undefined outside of a batch. */
 let unsent: (() => void)[] | undefined
 
-/** `failed` is told what is thrown: the others are done nevertheless. */
+/** Runs `act` at the end of the turn. `failed` receives its error; other actions run anyway. */
 export function atEndOfTurn(act: () => void, failed: (error: unknown) => void): void {
   if (waiting.push({ act, failed }) === 1) setImmediate(actAll)
 }
 
-/** From now on what answers write on this connection is sent when the last of a turn is made. */
+/** Delays the writes of responses on this connection to the end of their batch. */
 export function sendTogether(socket: Socket): void {
-  // An answer is one piece or several, by Node's version and what is in it.
+  // A response is one chunk or several, depending on Node's version and the body.
   socket._write = (piece, encoding, done) => {
     sendNowOrThen(() => Socket.prototype._write.call(socket, piece, encoding, done))
   }
@@ -52,14 +51,14 @@ function actAll(): void {
       }
     }
   } finally {
-    // Whatever becomes of this turn, nothing that was written is kept.
+    // Send everything, also after an error.
     unsent = undefined
     for (const send of written) send()
   }
 }
 
 function sendPieces(socket: Socket, pieces: Pieces, done: (error?: Error | null) => void): void {
-  // Node's mark of an answer's end is an empty piece, and for one piece alone there is a shorter way.
+  // Node marks the end of a response with an empty chunk. A single chunk needs no writev.
   const [only, another] = pieces.filter(({ chunk }) => chunk.length > 0)
   if (only === undefined || another !== undefined) Socket.prototype._writev!.call(socket, pieces, done)
   else Socket.prototype._write.call(socket, only.chunk, only.encoding, done)

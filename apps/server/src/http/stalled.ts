@@ -1,8 +1,8 @@
 import type { Server, Socket } from 'node:net'
-import { connectionsOf } from './connections.js'
+import { connectionsOf } from './connection-tracker.js'
 
-/** Looks often enough that a connection is closed at most a quarter of the timeout late. */
-const LOOKS_PER_TIMEOUT = 4
+/** Checks per timeout: a connection is closed at most a quarter of the timeout late. */
+const CHECKS_PER_TIMEOUT = 4
 
 interface Progress {
   acceptedBytes: number
@@ -37,7 +37,7 @@ export function closeStalled(server: Server, timeoutMs: number, onClose: () => v
         onClose()
       }
     },
-    Math.max(10, timeoutMs / LOOKS_PER_TIMEOUT),
+    Math.max(10, timeoutMs / CHECKS_PER_TIMEOUT),
   ).unref()
   server.once('close', () => clearInterval(timer))
 }

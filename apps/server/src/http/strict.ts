@@ -1,37 +1,38 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What Node's parser lets through and we do not; a target with a host in it loses that. */
+/** Finds problems that Node's parser accepts. Removes the host from an absolute request target. */
 export function problemOf(request: IncomingMessage): string | undefined {
   const { url = '', headers, httpVersionMajor, httpVersionMinor } = request
   if (httpVersionMajor !== 1) return 'The request line must end with HTTP/1.1.'
   const hosts = hostsIn(request.rawHeaders)
-  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return 'There must be one Host header.'
+  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0))
+    return 'The request must have exactly one Host header.'
   if (!isHost(headers.host ?? '')) return BAD_HOST
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding !== 'chunked')
-    return 'Transfer-Encoding must be chunked, if anything.'
-  // Others would read such a body up to the end of the connection, or not at all.
+    return 'Transfer-Encoding must be chunked, or be left out.'
+  // Other servers read such a body to the end of the connection, or not at all.
   if (encoding !== undefined && httpVersionMinor === 0) return 'Transfer-Encoding needs HTTP/1.1.'
-  if (url.includes('#')) return 'The path must not have a #; write %23 for one.'
+  if (url.includes('#')) return 'The path must not contain #; send %23 instead.'
   if (url.charCodeAt(0) !== 0x2f) request.url = url.replace(/^https?:\/\/[^/?#]+\/?/i, '/')
   return undefined
 }
 
-export const BAD_EXPECTATION = 'Expect must be 100-continue, if anything.'
+export const BAD_EXPECTATION = 'Expect must be 100-continue, or be left out.'
 
-/** Whether a request asks for something before its body that nobody knows. In HTTP/1.0 it has no meaning, whatever it says. */
+/** Whether the Expect header has an unknown expectation. HTTP/1.0 ignores the header. */
 export function hasBadExpectation({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
   return expect !== undefined && httpVersion !== '1.0' && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect)
 }
 
-export const BAD_HOST = 'Host must be a name or an address, perhaps with a port.'
+export const BAD_HOST = 'Host must be a host name or an address, with or without a port.'
 
-/** Escapes are legal, and nobody's: a piece of it may become a piece of a path, where `%2e%2e` is the way up. */
+/** Rejects percent-encoding, which is legal but unused: part of a host can become part of a path, where `%2e%2e` is `..`. */
 export function isHost(text: string): boolean {
   return /^[\w.~!$&'()*+,;=:[\]-]*$/.test(text)
 }
 
-/** Node would take the first, and others the last. */
+/** Counts Host headers: Node uses the first, other servers the last. */
 function hostsIn(rawHeaders: readonly string[]): number {
   let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -7,36 +7,36 @@ export interface Instance {
   readonly startedMs: number
 }
 
-/** Who else uses the store. */
-export interface Instances {
+/** The instances that share the store. */
+export interface InstanceRegistry {
   readonly self: Instance
-  /** This one too; as of a few seconds ago. Nobody while the store does not say. */
+  /** All instances as of a few seconds ago, including this one; empty while the store is unavailable. */
   list(): readonly Instance[]
-  /** Says that this one is gone. */
+  /** Removes this instance. */
   close(): Promise<void>
 }
 
-/** Where lines about instances are kept. */
+/** Stores one line per instance. */
 export interface InstanceBoard {
   report(line: string): Promise<readonly string[]>
   leave(line: string): Promise<void>
 }
 
 const REPORT_EVERY_MS = 5000
-/** Soon at first: the connection is only just being made. */
+/** The first retry is early, because the connection may still be opening. */
 const TRY_AGAIN_MS = 250
-/** One who may not must not fill a log with it. */
+/** Redis logs forbidden commands, so they are retried rarely. */
 const TRY_AGAIN_IF_FORBIDDEN_MS = 60_000
-/** How long to wait for the store when going. */
+/** How long to wait for the store at shutdown. */
 const LEAVE_WITHIN_MS = 200
 
-/** A store that nobody shares. */
-export function onlyThis(self: Instance): Instances {
+/** The registry of a store that is not shared. */
+export function singleInstance(self: Instance): InstanceRegistry {
   return { self, list: () => [self], close: async () => {} }
 }
 
-/** Keeps a line about this one on the board, and reads those of the others. A board that fails is an empty one. */
-export function sharedBy(self: Instance, board: InstanceBoard): Instances {
+/** Registers this instance periodically, and reads the others. The list is empty while the store fails. */
+export function registerInstance(self: Instance, board: InstanceBoard): InstanceRegistry {
   const line = JSON.stringify(self)
   let seen: readonly Instance[] = []
   let timer: NodeJS.Timeout | undefined
@@ -75,7 +75,7 @@ export function sharedBy(self: Instance, board: InstanceBoard): Instances {
   }
 }
 
-/** What a line says, if it is one of ours: anybody who may write to the store may have written it. */
+/** Parses a line, and ignores invalid ones: other clients of the store may have written it. */
 function instanceIn(line: string): Instance[] {
   try {
     const { id, host, pid, version, startedMs } = JSON.parse(line) as Record<string, unknown>

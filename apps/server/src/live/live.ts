@@ -1,37 +1,37 @@
 import type { Logger } from 'pino'
+import type { ActiveConfig } from '../active-config.js'
 import type { Health, StoreHealth } from '../health.js'
-import type { InForce } from '../in-force.js'
 import type { Metrics } from '../metrics/metrics.js'
-import { type Figures, sumOf } from './figures.js'
-import type { Instances } from './instances.js'
-import { type Look, liveEvent } from './live-event.js'
-import type { NotedKeys } from './noted-keys.js'
+import type { KeyTracker } from '../top-keys/key-tracker.js'
+import { buildLiveEvent, type LiveSample } from './build-live-event.js'
+import { type Counters, sumCounters } from './counters.js'
+import type { InstanceRegistry } from './instances.js'
 
-/** Tells whoever looks, once a second, what happens. Nothing is worked out while nobody does. */
+/** Sends live events once a second while at least one client watches. */
 export interface Live {
-  /** What this process has counted; from now on it notes keys too, for a minute. */
-  figures(): Figures
+  /** The counters of this process. Also starts tracking keys, for a minute. */
+  counters(): Counters
   /**
-   * Calls with a `LiveEvent` as JSON: as soon as there is one, then every second. Answers how to stop; undefined if too
-   * many look already. `onEnd` is called when there is no more to come.
+   * Calls `onEvent` with a `LiveEvent` as JSON, at once and then every second, and `onEnd` after the last one. Returns a
+   * function that stops; undefined if there are too many watchers.
    */
   watch(onEvent: (json: string) => void, onEnd: () => void): (() => void) | undefined
-  /** Ends it for all who look. */
+  /** Ends all streams. */
   close(): void
 }
 
-/** What is looked at. */
+/** The parts of the service that an event describes. */
 interface Watched {
-  readonly inForce: InForce
+  readonly activeConfig: ActiveConfig
   readonly metrics: Metrics
-  readonly keys: NotedKeys
+  readonly keys: KeyTracker
   readonly health: Health
-  readonly instances: Instances
+  readonly instanceRegistry: InstanceRegistry
   readonly log: Logger
 }
 
 const PERIOD_MS = 1000
-/** While the store hangs, what is known of it has to do: that is when people look. */
+/** While the store hangs, events are sent with its last known state. */
 const HEALTH_WAIT_MS = 500
 const MAX_WATCHERS = 32
 
@@ -40,48 +40,48 @@ interface Watcher {
   readonly onEnd: () => void
 }
 
-/** `collect` asks every process of this instance. Default: there is only this one. */
+/** `collect` returns the counters of every process of this instance. Default: only this process. */
 export function createLive(
   service: () => Watched,
-  collect?: (own: () => Figures) => Promise<readonly Figures[]>,
+  collect?: (own: () => Counters) => Promise<readonly Counters[]>,
 ): Live {
   const watchers = new Set<Watcher>()
   let timer: NodeJS.Timeout | undefined
-  let before: Look | undefined
+  let before: LiveSample | undefined
   let last: string | undefined
-  let isLooking = false
+  let isSampling = false
   let known: StoreHealth = { isUp: true, latencyMs: 0 }
 
-  function figures(): Figures {
+  function counters(): Counters {
     const { metrics, keys } = service()
-    keys.goOn()
-    return { ...metrics.counted(), busiest: keys.busiest(), refused: keys.refused() }
+    keys.keepTracking()
+    return { ...metrics.snapshot(), busiest: keys.busiest(), denied: keys.denied() }
   }
 
-  async function look(): Promise<void> {
-    if (isLooking) return
-    isLooking = true
+  async function sendEvent(): Promise<void> {
+    if (isSampling) return
+    isSampling = true
     try {
-      const all = collect === undefined ? [figures()] : await collect(figures)
-      const { inForce, health, instances } = service()
-      known = await Promise.race([health.look(), after(HEALTH_WAIT_MS, () => known)])
+      const all = collect === undefined ? [counters()] : await collect(counters)
+      const { activeConfig, health, instanceRegistry } = service()
+      known = await Promise.race([health.probe(), after(HEALTH_WAIT_MS, () => known)])
       const { isUp, latencyMs } = known
-      const now = { timeMs: Date.now(), atMs: performance.now(), figures: sumOf(all) }
-      const store = { kind: health.storeKind, isUp, latencyMs, errors: now.figures.storeErrors }
-      const around = { inForce, processes: all.length, store, instances }
-      // Written once, however many look.
-      const json = JSON.stringify(liveEvent(before, now, around))
+      const now = { timeMs: Date.now(), atMs: performance.now(), counters: sumCounters(all) }
+      const store = { kind: health.storeKind, isUp, latencyMs, errors: now.counters.storeErrors }
+      const around = { activeConfig, processes: all.length, store, instanceRegistry }
+      // Serialized once for all watchers.
+      const json = JSON.stringify(buildLiveEvent(before, now, around))
       before = now
       last = json
       for (const { onEvent } of [...watchers]) onEvent(json)
     } catch (error) {
-      service().log.warn({ err: error }, 'What happens could not be told to those who look')
+      service().log.warn({ err: error }, 'Live event could not be sent')
     } finally {
-      isLooking = false
+      isSampling = false
     }
   }
 
-  function rest(): void {
+  function pause(): void {
     clearInterval(timer)
     timer = undefined
     before = undefined
@@ -89,28 +89,28 @@ export function createLive(
   }
 
   return {
-    figures,
+    counters,
     watch(onEvent, onEnd) {
       if (watchers.size >= MAX_WATCHERS) return undefined
       const watcher = { onEvent, onEnd }
       watchers.add(watcher)
       if (timer === undefined) {
-        timer = setInterval(() => void look(), PERIOD_MS).unref()
-        void look()
+        timer = setInterval(() => void sendEvent(), PERIOD_MS).unref()
+        void sendEvent()
       } else {
-        // Later: whoever watches does not know yet how to stop.
+        // Not now: the caller does not have the stop function yet.
         queueMicrotask(() => {
           if (last !== undefined && watchers.has(watcher)) onEvent(last)
         })
       }
       return () => {
-        if (watchers.delete(watcher) && watchers.size === 0) rest()
+        if (watchers.delete(watcher) && watchers.size === 0) pause()
       }
     },
     close() {
       const all = [...watchers]
       watchers.clear()
-      rest()
+      pause()
       for (const { onEnd } of all) onEnd()
     },
   }

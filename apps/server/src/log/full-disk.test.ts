@@ -13,7 +13,7 @@ describe('a service whose log is on a full disk', () => {
   let child: ChildProcess | undefined
   afterEach(() => void child?.kill('SIGKILL'))
 
-  it('serves without it, and stops when it is told to', async () => {
+  it('serves without a log, and stops on SIGTERM', async () => {
     const [port, gatewayPort] = [await freePort(), await freePort()]
     const file = configFile(
       `gateway: { listen: ${gatewayPort}, accessLog: json, routes: [{ uri: "http://localhost:1" }] }`,
@@ -30,7 +30,7 @@ describe('a service whose log is on a full disk', () => {
           () => undefined,
         )
       await until('the gateway to serve', async () => (await statusOf(gatewayPort, '/')) === 502)
-      // The line of the one before could not be written.
+      // The log line of the previous request could not be written.
       expect(await statusOf(gatewayPort, '/')).toBe(502)
       expect(await statusOf(port, '/healthz')).toBe(200)
       child.kill('SIGTERM')

@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'p
 import type { Config } from '../config/config.js'
 import { prettyStream } from './pretty.js'
 
-/** One line for each thing that changes: JSON, or text for people on a terminal. */
+/** Logs JSON, or formatted text on a terminal. */
 export function createLog(level: Config['log']['level'], worker?: number): Logger {
   const options: LoggerOptions = {
     level,
@@ -13,12 +13,12 @@ export function createLog(level: Config['log']['level'], worker?: number): Logge
   return pino(options, process.stdout.isTTY ? prettyStream(process.stdout, process.env) : jsonStream())
 }
 
-/** So much is kept of what cannot be written, for when it can be again; beyond it lines are lost. */
+/** Lines that cannot be written are buffered up to this size; further lines are dropped. */
 const MAX_UNWRITTEN_BYTES = 1024 * 1024
 
 /**
- * Standard output, written by and by: whoever reads it may be slow. Nothing that happens to it ends or stops the service,
- * as an error that nobody hears would; the disk may be full.
+ * Writes to standard output asynchronously, because its reader may be slow. An error, such as a full disk, must not stop
+ * the service, as an unhandled error event would.
  */
 function jsonStream(): DestinationStream {
   const stream = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES })
@@ -30,7 +30,7 @@ function jsonStream(): DestinationStream {
     isFailing = false
   })
   const { flushSync } = stream
-  // At the end pino would try without end to write what is left.
+  // At exit pino would retry forever to write the rest.
   stream.flushSync = () => {
     if (!isFailing) flushSync.call(stream)
   }

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { plain } from '../cli/terminal.js'
+import { escapeControls } from './escape-controls.js'
 
 interface Line {
   readonly level: string
@@ -17,7 +17,7 @@ const COLOURS = {
   trace: 'dim',
 } as const
 
-/** Writes lines of JSON as text: the time, how bad it is, what it is, and under it whatever else there is to say. */
+/** Formats JSON log lines for a terminal: time, level and message, then one line per field. */
 export function prettyStream(
   out: { write(text: string): unknown },
   env: Readonly<Record<string, string | undefined>>,
@@ -30,15 +30,16 @@ export function prettyStream(
       const { level, time, msg = '', err, ...fields } = JSON.parse(json) as Line & Record<string, unknown>
       const colour = COLOURS[level as keyof typeof COLOURS] ?? 'dim'
       const clock = new Date(time).toTimeString().slice(0, 8)
-      const lines = [`${paint('dim', clock)} ${paint(colour, level.padEnd(5))} ${plain(msg)}`]
+      const lines = [`${paint('dim', clock)} ${paint(colour, level.padEnd(5))} ${escapeControls(msg)}`]
       for (const [name, value] of Object.entries(fields)) {
         for (const one of [value].flat()) {
           const text = typeof one === 'string' ? one : JSON.stringify(one)
-          lines.push(`${paint('dim', `${' '.repeat(15)}${name.padEnd(8)}`)} ${plain(text)}`)
+          lines.push(`${paint('dim', `${' '.repeat(15)}${name.padEnd(8)}`)} ${escapeControls(text)}`)
         }
       }
       const trace = err?.stack ?? err?.message
-      if (trace !== undefined) lines.push(...trace.split('\n').map((line) => `               ${plain(line)}`))
+      if (trace !== undefined)
+        lines.push(...trace.split('\n').map((line) => `               ${escapeControls(line)}`))
       out.write(`${lines.join('\n')}\n`)
     },
   }

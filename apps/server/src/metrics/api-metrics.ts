@@ -1,15 +1,24 @@
 import type { Registry } from 'prom-client'
-import { type ConnectionCounts, exposeConnections } from '../connections.js'
-import { expose } from './exposed.js'
+import type { ConnectionCounts } from '../http/connection-guard.js'
+import { exposeConnections } from './connection-metrics.js'
+import { expose } from './expose.js'
 
 /** Metrics of the API as an HTTP server. Routes and statuses are classes, so the number of series is fixed. */
 export interface ApiMetrics {
-  countResponse(url: string, status: number): void
+  recordResponse(url: string, status: number): void
   /** Counts checks that were denied because their client had too many waiting for the store. */
-  countOverload(checks: number): void
-  countDropped(reason: DropReason): void
+  recordOverload(checks: number): void
+  recordSettlement(result: SettlementResult): void
+  recordSlots(event: SlotEvent, slots: number): void
+  recordDrop(reason: DropReason): void
   setConnections(counts: ConnectionCounts): void
 }
+
+/** `settled`, or why a settlement had no effect. */
+type SettlementResult = 'settled' | 'ended' | 'unknown'
+
+/** `gone`: a slot to release or to renew was no longer held. */
+type SlotEvent = 'released' | 'renewed' | 'gone'
 
 export type DropReason = 'pipelining' | 'stalled'
 
@@ -22,6 +31,14 @@ const ROUTES = [
   ['/api/v1/rate-limit/check', 'check'],
   ['/api/v1/rate-limit/remaining', 'remaining'],
   ['/api/v1/rate-limit/reset', 'reset'],
+  ['/api/v1/rate-limit/reserve', 'reservation'],
+  ['/api/v1/rate-limit/settle', 'reservation'],
+  ['/api/v1/rate-limit/cancel', 'reservation'],
+  ['/api/v1/rate-limit/acquire', 'slot'],
+  ['/api/v1/rate-limit/release', 'slot'],
+  ['/api/v1/rate-limit/renew', 'slot'],
+  ['/api/v1/rate-limit/refund', 'refund'],
+  ['/api/v1/forward-auth', 'forward-auth'],
   ['/api/v1/admin/', 'admin'],
   ['/healthz', 'health'],
   ['/readyz', 'health'],
@@ -39,6 +56,8 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     ]),
   )
   const dropped: Record<DropReason, number> = { pipelining: 0, stalled: 0 }
+  const settlements: Record<SettlementResult, number> = { settled: 0, ended: 0, unknown: 0 }
+  const slotEvents: Record<SlotEvent, number> = { released: 0, renewed: 0, gone: 0 }
   let overload = 0
 
   expose(registry, {
@@ -57,6 +76,18 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     samples: () => [{ labels: {}, value: overload }],
   })
   expose(registry, {
+    name: 'api_settlements_total',
+    help: 'Reservations that were settled or cancelled, and settlements without effect: of an ended or unknown id.',
+    type: 'counter',
+    samples: () => Object.entries(settlements).map(([result, value]) => ({ labels: { result }, value })),
+  })
+  expose(registry, {
+    name: 'api_slots_total',
+    help: 'Slots that were released or renewed, and those that were no longer held.',
+    type: 'counter',
+    samples: () => Object.entries(slotEvents).map(([event, value]) => ({ labels: { event }, value })),
+  })
+  expose(registry, {
     name: 'api_connections_dropped_total',
     help: 'Connections closed because the client pipelined too many requests or did not read its responses.',
     type: 'counter',
@@ -64,14 +95,20 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
   })
 
   return {
-    countResponse(url, status) {
+    recordResponse(url, status) {
       const [, route] = ROUTES.find(([prefix]) => url.startsWith(prefix))!
       responses.get(route)![statusOf(status)]++
     },
-    countOverload(checks) {
+    recordOverload(checks) {
       overload += checks
     },
-    countDropped(reason) {
+    recordSettlement(result) {
+      settlements[result]++
+    },
+    recordSlots(event, slots) {
+      slotEvents[event] += slots
+    },
+    recordDrop(reason) {
       dropped[reason]++
     },
     setConnections(counts) {

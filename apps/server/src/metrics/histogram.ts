@@ -1,9 +1,9 @@
-import type { Sample } from './exposed.js'
+import type { Sample } from './expose.js'
 
-/** How often values fell between which bounds. */
+/** Counts of values, by bucket. */
 export interface Histogram {
   readonly bounds: readonly number[]
-  /** For each bound how many were at most that much, and more than the one before; the last: more than all. */
+  /** Number of values in each bucket, not cumulative. The last bucket has no upper bound. */
   readonly counts: number[]
   sum: number
   count: number
@@ -22,7 +22,7 @@ export function observe(histogram: Histogram, value: number): void {
   histogram.count++
 }
 
-/** Its parts as Prometheus wants them: counts that add up, the sum, and how many there were. */
+/** The series of a histogram for Prometheus: cumulative buckets, sum and count. */
 export function samplesOf(
   name: string,
   labels: Readonly<Record<string, string>>,

@@ -1,8 +1,8 @@
 import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expositionAt, seriesIn, valueIn } from '../../test/metrics.js'
-import { BATCH, CHECK, startService, type TestService } from '../../test/service.js'
+import { expositionAt, seriesIn, valueIn } from '../../test/scrape.js'
+import { BATCH, CHECK, startService, type TestService } from '../../test/start-service.js'
 
 const FILE = `
 policies:
@@ -31,7 +31,7 @@ describe('metrics', () => {
     expect(seriesIn(one)).toStrictEqual(seriesIn(other))
   })
 
-  it('count checks by algorithm, by policy, and by what came of them', async () => {
+  it('count checks by algorithm, by policy, and by decision', async () => {
     const before = await expositionAt(service.url)
     for (let i = 0; i < 5; i++) await service.get(`${CHECK}?key=counted`)
     for (let i = 0; i < 3; i++) await service.post(CHECK, { key: 'counted', policy: 'login' })
@@ -50,7 +50,7 @@ describe('metrics', () => {
     expect(grown('rate_limiter_policy_requests_total', { policy: 'token_bucket', allowed: 'true' })).toBe(3)
   })
 
-  it('have a histogram of how long checks take, in seconds', async () => {
+  it('have a histogram of the check latency in seconds', async () => {
     await service.get(`${CHECK}?key=timed`)
     const exposition = await expositionAt(service.url)
     expect(exposition.types.get('rate_limiter_check_seconds')).toBe('HISTOGRAM')
@@ -83,7 +83,7 @@ describe('metrics', () => {
     expect(valueIn(after, name, labels) - valueIn(before, name, labels)).toBe(4)
   })
 
-  it('say how the store is, and what of the configuration and the process', async () => {
+  it('describe the store, the configuration and the process', async () => {
     const exposition = await expositionAt(service.url)
     expect(valueIn(exposition, 'rate_limiter_store_up')).toBe(1)
     expect(valueIn(exposition, 'rate_limiter_breaker_state', { state: 'closed' })).toBe(1)
@@ -97,7 +97,7 @@ describe('metrics', () => {
     expect(valueIn(exposition, 'process_resident_memory_bytes')).toBeGreaterThan(1e6)
   })
 
-  it('have all series from the start, so that no query finds nothing', async () => {
+  it('have all series from the start, so that no query is empty', async () => {
     const fresh = await startService(FILE)
     try {
       const exposition = await expositionAt(fresh.url)
@@ -123,7 +123,7 @@ describe('metrics', () => {
   })
 
   it('have no new series after ten thousand keys, paths and methods, and none that names one', async () => {
-    // A rule, a refusal and a bad request have been seen before, too.
+    // A rule, a denial and an invalid request have been counted before, too.
     await service.post(CHECK, { request: { method: 'GET', path: '/', ip: '192.0.2.1' } })
     const before = seriesIn(await expositionAt(service.url))
     const methods = METHODS.filter((method) => method !== 'CONNECT')
@@ -160,7 +160,7 @@ function sendAll(url: string, requests: readonly string[]): Promise<void> {
     socket.on('data', (data) => {
       const text = rest + data.toString('latin1')
       answers += text.split('HTTP/1.1 ').length - 1
-      // An answer's first word may be cut in two.
+      // The status line may be split between two chunks.
       rest = text.slice(text.lastIndexOf('\n') + 1).replaceAll('HTTP/1.1 ', '')
       if (answers >= requests.length) socket.destroy()
     })

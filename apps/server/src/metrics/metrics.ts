@@ -1,30 +1,30 @@
 import type { Decision, Policy } from '@tidegate/core'
 import { collectDefaultMetrics, Histogram as PromHistogram, Registry } from 'prom-client'
 import { ALGORITHM_LABELS, type AlgorithmLabel, labelOf } from '../algorithms.js'
-import { expose, type Sample } from './exposed.js'
+import { expose, type Sample } from './expose.js'
 import { type Histogram, histogram, observe, samplesOf } from './histogram.js'
 
 /*
- * What can be seen of the service. A label is an algorithm, a policy in force or one of a few words, never anything
- * that a client has sent: the number of series is known when the configuration is.
+ * The metrics of the service. A label is an algorithm, an active policy or one of a few words, never input of a client:
+ * the configuration alone determines the number of series.
  */
 
-/** What is counted of the checks by one policy. */
+/** The counters of one policy. */
 export interface Meter {
   readonly allowed: Histogram
-  readonly refused: Histogram
+  readonly denied: Histogram
   readonly counts: Counts
 }
 
 interface Counts {
   allowed: number
-  refused: number
+  denied: number
 }
 
 type BreakerState = (typeof BREAKER_STATES)[number]
 
-/** What has been counted since the process began. */
-interface Counted {
+/** The counts since the process started. */
+interface CounterSnapshot {
   readonly policies: Readonly<Record<string, Readonly<Counts>>>
   /** Of all checks, by `CHECK_SECONDS`. */
   readonly times: readonly number[]
@@ -33,46 +33,46 @@ interface Counted {
   readonly breaker: BreakerState
 }
 
-/** How often the configuration was read again, by what came of it. */
+/** How often the configuration was reloaded, by result. */
 export interface Reloads {
   readonly ok: number
   readonly failed: number
 }
 
-/** All of it at one moment, as prom-client writes it down. */
-export type Measured = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+/** All metrics at one moment, in the format of prom-client. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 export interface Metrics {
   readonly registry: Registry
-  /** The meters of the policies that are in force from now on, by name. One that was in force before counts on. */
+  /** The meters of the policies that are active from now on, by name. A policy that was active before keeps its counts. */
   metersFor(policies: Iterable<Policy>): ReadonlyMap<string, Meter>
-  countBatch(size: number): void
-  countDegraded(mode: NonNullable<Decision['degraded']>): void
-  countStoreError(): void
+  recordBatch(size: number): void
+  recordDegraded(mode: NonNullable<Decision['degraded']>): void
+  recordStoreError(): void
   /** A check was counted in this process because too many wait for the store. */
-  countOverload(): void
+  recordOverload(): void
   setStarved(isStarved: boolean): void
-  countReload(result: keyof Reloads): void
-  /** One that replaces another has seen as many as the others have. */
+  recordReload(result: keyof Reloads): void
+  /** A worker that replaces another one takes over its count. */
   addReloads(before: Reloads): void
   setBreaker(state: BreakerState): void
-  /** A copy of the figures that the page shows. */
-  counted(): Counted
+  /** A copy of the counters that the page shows. */
+  snapshot(): CounterSnapshot
 }
 
 const BREAKER_STATES = ['closed', 'half_open', 'open'] as const
-/** In seconds: from what a check in memory takes to what nobody should wait for. */
+/** In seconds, from a check in memory to a timeout. */
 export const CHECK_SECONDS = [
   0.00001, 0.000025, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ]
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
-/** `isStoreUp` is asked whenever somebody looks. */
+/** `isStoreUp` is called for each scrape. */
 export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metrics {
   const registry = new Registry()
-  const byAlgorithm = new Map<AlgorithmLabel, { allowed: Histogram; refused: Histogram }>()
+  const byAlgorithm = new Map<AlgorithmLabel, { allowed: Histogram; denied: Histogram }>()
   for (const label of ALGORITHM_LABELS) {
-    byAlgorithm.set(label, { allowed: histogram(CHECK_SECONDS), refused: histogram(CHECK_SECONDS) })
+    byAlgorithm.set(label, { allowed: histogram(CHECK_SECONDS), denied: histogram(CHECK_SECONDS) })
   }
   const byPolicy = new Map<string, Counts>()
   const batches = histogram(BATCH_SIZES)
@@ -85,12 +85,12 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
 
   expose(registry, {
     name: 'rate_limiter_check_seconds',
-    help: 'How long checks took to be decided, in seconds.',
+    help: 'Check latency in seconds.',
     type: 'histogram',
     samples: () =>
-      [...byAlgorithm].flatMap(([algorithm, { allowed, refused }]) => [
+      [...byAlgorithm].flatMap(([algorithm, { allowed, denied }]) => [
         ...samplesOf('rate_limiter_check_seconds', { algorithm, allowed: 'true' }, allowed),
-        ...samplesOf('rate_limiter_check_seconds', { algorithm, allowed: 'false' }, refused),
+        ...samplesOf('rate_limiter_check_seconds', { algorithm, allowed: 'false' }, denied),
       ]),
   })
   expose(registry, {
@@ -98,8 +98,8 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
     help: 'Checks that were decided, by algorithm.',
     type: 'counter',
     samples: () =>
-      [...byAlgorithm].flatMap(([algorithm, { allowed, refused }]) =>
-        bothOf({ algorithm }, { allowed: allowed.count, refused: refused.count }),
+      [...byAlgorithm].flatMap(([algorithm, { allowed, denied }]) =>
+        bothOf({ algorithm }, { allowed: allowed.count, denied: denied.count }),
       ),
   })
   expose(registry, {
@@ -110,19 +110,19 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
   })
   expose(registry, {
     name: 'rate_limiter_degraded_total',
-    help: 'Answers that were given without the store, by how: open let through, closed refused, local counted here.',
+    help: 'Decisions made without the store, by mode: open allowed, closed denied, local counted in this process.',
     type: 'counter',
     samples: () => eachOf('mode', degraded),
   })
   expose(registry, {
     name: 'rate_limiter_store_errors_total',
-    help: 'Calls that the store did not answer, or not in time.',
+    help: 'Store calls that failed or timed out.',
     type: 'counter',
     samples: () => [{ labels: {}, value: storeErrors }],
   })
   expose(registry, {
     name: 'rate_limiter_overload_total',
-    help: 'Checks that were counted in this process because too many wait for a healthy store.',
+    help: 'Checks that were counted in this process because too many were waiting for a healthy store.',
     type: 'counter',
     samples: () => [{ labels: {}, value: overloads }],
   })
@@ -135,26 +135,26 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
   })
   expose(registry, {
     name: 'rate_limiter_store_up',
-    help: '1 if the store answers, 0 if not.',
+    help: '1 if the store is available, 0 if not.',
     type: 'gauge',
     aggregator: 'min',
     samples: async () => [{ labels: {}, value: (await isStoreUp()) ? 1 : 0 }],
   })
   expose(registry, {
     name: 'rate_limiter_breaker_state',
-    help: '1 for the state that the breaker before the store is in: open asks it nothing.',
+    help: '1 for the current state of the circuit breaker; open means that the store is not called.',
     type: 'gauge',
     samples: () => BREAKER_STATES.map((state) => ({ labels: { state }, value: state === breaker ? 1 : 0 })),
   })
   expose(registry, {
     name: 'rate_limiter_batch_size',
-    help: 'How many checks came in one batch.',
+    help: 'Checks per batch request.',
     type: 'histogram',
     samples: () => samplesOf('rate_limiter_batch_size', {}, batches),
   })
   expose(registry, {
     name: 'rate_limiter_config_reloads_total',
-    help: 'How often the configuration was read again, and whether it was right.',
+    help: 'Configuration reloads, by result.',
     type: 'counter',
     // Every process reads the same file.
     aggregator: 'max',
@@ -167,18 +167,18 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
     metersFor(policies) {
       const meters = new Map<string, Meter>()
       for (const policy of policies) {
-        const counts = byPolicy.get(policy.name) ?? { allowed: 0, refused: 0 }
+        const counts = byPolicy.get(policy.name) ?? { allowed: 0, denied: 0 }
         meters.set(policy.name, { ...byAlgorithm.get(labelOf(policy))!, counts })
       }
       byPolicy.clear()
       for (const [name, { counts }] of meters) byPolicy.set(name, counts)
       return meters
     },
-    countBatch: (size) => observe(batches, size),
-    countDegraded(mode) {
+    recordBatch: (size) => observe(batches, size),
+    recordDegraded(mode) {
       degraded[mode]++
     },
-    countOverload() {
+    recordOverload() {
       overloads++
     },
 
@@ -186,10 +186,10 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
       isStarved = starved
     },
 
-    countStoreError() {
+    recordStoreError() {
       storeErrors++
     },
-    countReload(result) {
+    recordReload(result) {
       reloads[result]++
     },
     addReloads({ ok, failed }) {
@@ -199,8 +199,8 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
     setBreaker(state) {
       breaker = state
     },
-    counted() {
-      const histograms = [...byAlgorithm.values()].flatMap(({ allowed, refused }) => [allowed, refused])
+    snapshot() {
+      const histograms = [...byAlgorithm.values()].flatMap(({ allowed, denied }) => [allowed, denied])
       return {
         policies: Object.fromEntries([...byPolicy].map(([name, counts]) => [name, { ...counts }])),
         times: Array.from({ length: CHECK_SECONDS.length + 1 }, (_, i) =>
@@ -219,15 +219,15 @@ export function recordCheck(meter: Meter, allowed: boolean, seconds: number): vo
     meter.counts.allowed++
     observe(meter.allowed, seconds)
   } else {
-    meter.counts.refused++
-    observe(meter.refused, seconds)
+    meter.counts.denied++
+    observe(meter.denied, seconds)
   }
 }
 
-function bothOf(labels: Record<string, string>, { allowed, refused }: Counts): Sample[] {
+function bothOf(labels: Record<string, string>, { allowed, denied }: Counts): Sample[] {
   return [
     { labels: { ...labels, allowed: 'true' }, value: allowed },
-    { labels: { ...labels, allowed: 'false' }, value: refused },
+    { labels: { ...labels, allowed: 'false' }, value: denied },
   ]
 }
 
@@ -235,7 +235,7 @@ function eachOf(label: string, counts: Readonly<Record<string, number>>): Sample
   return Object.entries(counts).map(([word, value]) => ({ labels: { [label]: word }, value }))
 }
 
-/** What prom-client knows of the process, without what lists every connection to count them by kind. */
+/** The process metrics of prom-client, without those that list every connection at each scrape. */
 function exposeProcess(registry: Registry): void {
   collectDefaultMetrics({ register: registry })
   for (const what of ['handles', 'requests', 'resources']) {
@@ -243,7 +243,7 @@ function exposeProcess(registry: Registry): void {
     registry.removeSingleMetric(`nodejs_active_${what}_total`)
   }
   const collections = registry.getSingleMetric('nodejs_gc_duration_seconds')
-  // Otherwise each kind would be a new series when it first happens.
+  // Create all series at the start, not when a kind of collection first happens.
   if (collections instanceof PromHistogram) {
     for (const kind of ['major', 'minor', 'incremental', 'weakcb']) collections.zero({ kind })
   }

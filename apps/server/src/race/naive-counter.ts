@@ -1,16 +1,16 @@
-/** A count as one would keep it who reads first and writes later. */
+/** A counter that is read first and written later. */
 export interface NaiveCounter {
-  /** How long it waits between the two on purpose; 0: the network is wait enough. */
+  /** The pause between read and write; 0 if the network already delays them. */
   readonly pauseMs: number
   read(id: string): Promise<number>
   write(id: string, count: number): Promise<void>
-  forget(id: string): Promise<void>
+  delete(id: string): Promise<void>
 }
 
-/** Within one process nothing comes between two steps by itself. */
+/** Without a pause, nothing runs between the two steps in one process. */
 const PAUSE_MS = 5
 
-export function inMemory(): NaiveCounter {
+export function memoryNaiveCounter(): NaiveCounter {
   const counts = new Map<string, number>()
   return {
     pauseMs: PAUSE_MS,
@@ -18,21 +18,21 @@ export function inMemory(): NaiveCounter {
     async write(id, count) {
       counts.set(id, count)
     },
-    async forget(id) {
+    async delete(id) {
       counts.delete(id)
     },
   }
 }
 
-/** Gone by itself soon, should nobody forget it. */
+/** Expires soon, in case it is not deleted. */
 const EXPIRES_MS = 60_000
 
-export interface Commands {
+export interface RedisCommands {
   readonly prefix: string
   send(key: string, command: string, args: string[]): Promise<unknown>
 }
 
-export function inRedis({ prefix, send }: Commands): NaiveCounter {
+export function redisNaiveCounter({ prefix, send }: RedisCommands): NaiveCounter {
   const keyOf = (id: string) => `${prefix}:tidegate-race-naive:${id}`
   return {
     pauseMs: 0,
@@ -42,7 +42,7 @@ export function inRedis({ prefix, send }: Commands): NaiveCounter {
     async write(id, count) {
       await send(keyOf(id), 'SET', [keyOf(id), String(count), 'PX', String(EXPIRES_MS)])
     },
-    async forget(id) {
+    async delete(id) {
       await send(keyOf(id), 'UNLINK', [keyOf(id)])
     },
   }

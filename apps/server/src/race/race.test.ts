@@ -1,7 +1,7 @@
 import { MemoryStore } from '@tidegate/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startService, type TestService } from '../../test/service.js'
-import { inMemory } from './naive-counter.js'
+import { startService, type TestService } from '../../test/start-service.js'
+import { memoryNaiveCounter } from './naive-counter.js'
 import { race } from './race.js'
 
 const RACE = '/api/v1/admin/race'
@@ -12,18 +12,18 @@ describe('a race in memory', () => {
     [50, 10],
     [200, 100],
   ])(
-    'of %i callers with a limit of %i: ours admits exactly that, the naive one everybody',
+    'of %i callers with a limit of %i: the store admits exactly the limit, the naive limiter all callers',
     async (callers, limit) => {
       const store = new MemoryStore()
-      const { naive, ours } = await race({ store, counter: inMemory(), callers, limit })
+      const { naive, ours } = await race({ store, counter: memoryNaiveCounter(), callers, limit })
       expect(ours).toMatchObject({ admitted: limit, tooMany: 0 })
       expect(naive).toMatchObject({ admitted: callers, tooMany: callers - limit })
     },
   )
 
-  it('leaves nothing behind', async () => {
+  it('deletes its keys', async () => {
     const store = new MemoryStore()
-    const counter = inMemory()
+    const counter = memoryNaiveCounter()
     const written: string[] = []
     const watched = {
       ...counter,
@@ -46,7 +46,7 @@ describe('POST /api/v1/admin/race', () => {
   })
   afterAll(() => service?.close())
 
-  it('answers what both admitted, and says that it paused', async () => {
+  it('returns the results of both limiters, and the pause', async () => {
     const { status, body } = await service.post(RACE, { callers: 30, limit: 5 }, { headers: service.admin })
     expect(status).toBe(200)
     expect(body).toMatchObject({ callers: 30, limit: 5, store: 'memory', pauseMs: 5 })
@@ -80,7 +80,7 @@ describe('POST /api/v1/admin/race', () => {
     [{ limit: 0 }, 'limit'],
     [{ limit: 101 }, 'limit'],
     [{ rounds: 3 }, 'rounds'],
-  ])('refuses %j', async (body, field) => {
+  ])('rejects %j', async (body, field) => {
     const answer = await service.post(RACE, body, { headers: service.admin })
     expect(answer.status).toBe(400)
     expect(answer.body.field).toBe(field)

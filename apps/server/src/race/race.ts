@@ -6,7 +6,7 @@ import type { NaiveCounter } from './naive-counter.js'
 export interface RaceOptions {
   readonly store: Store
   readonly counter: NaiveCounter
-  /** How many ask at the same moment, each once. */
+  /** Number of concurrent checks. */
   readonly callers: number
   readonly limit: number
 }
@@ -23,13 +23,13 @@ interface Finish {
   readonly tookMs: number
 }
 
-/** The same callers at the same moment, by a limiter that reads and then writes, and by the store's own check. */
+/** Runs concurrent checks by a naive limiter, which reads and then writes, and by the store's own check. */
 export async function race({ store, counter, callers, limit }: RaceOptions): Promise<RaceResult> {
   const id = randomUUID()
-  // Nothing comes back while the race runs.
+  // No unit is refilled while the race runs.
   const policy = tokenBucket({ name: 'tidegate-race', capacity: limit, refillRate: '1/1d' })
 
-  async function askNaive(): Promise<boolean> {
+  async function checkNaively(): Promise<boolean> {
     const count = await counter.read(id)
     if (counter.pauseMs > 0) await sleep(counter.pauseMs)
     if (count >= limit) return false
@@ -37,18 +37,18 @@ export async function race({ store, counter, callers, limit }: RaceOptions): Pro
     return true
   }
 
-  async function askOurs(): Promise<boolean> {
+  async function checkInStore(): Promise<boolean> {
     const { allowed, degraded } = await store.check({ policy, key: id, cost: 1 })
-    // Without the store it would be a race of something else.
+    // A fallback would not test the store.
     if (degraded !== undefined)
-      throw new TidegateError('STORE_FAILED', 'The store did not answer while the race ran.')
+      throw new TidegateError('STORE_FAILED', 'The store was unavailable during the race.')
     return allowed
   }
 
-  async function run(ask: () => Promise<boolean>): Promise<Finish> {
+  async function run(check: () => Promise<boolean>): Promise<Finish> {
     const start = performance.now()
-    const answers = await Promise.all(Array.from({ length: callers }, ask))
-    const admitted = answers.filter(Boolean).length
+    const results = await Promise.all(Array.from({ length: callers }, check))
+    const admitted = results.filter(Boolean).length
     return {
       admitted,
       tooMany: Math.max(0, admitted - limit),
@@ -57,8 +57,8 @@ export async function race({ store, counter, callers, limit }: RaceOptions): Pro
   }
 
   try {
-    return { naive: await run(askNaive), ours: await run(askOurs) }
+    return { naive: await run(checkNaively), ours: await run(checkInStore) }
   } finally {
-    await Promise.allSettled([counter.forget(id), store.reset({ policy, key: id })])
+    await Promise.allSettled([counter.delete(id), store.reset({ policy, key: id })])
   }
 }

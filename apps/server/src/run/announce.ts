@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
-import { isLoopbackHost } from '../api/foreign-pages.js'
+import { isLoopbackHost } from '../api/request/foreign-pages.js'
 import type { Config } from '../config/config.js'
 import { kindOf } from './serve.js'
 
-/** Logs where the service listens, and warns about what is open to every client. */
+/** Logs where the service listens, and warns if every client may check any key. */
 export function announce(
   url: string,
   config: Config,
@@ -20,8 +20,9 @@ export function announce(
       docs: `${url}/docs`,
       metrics: `${url}/metrics`,
     },
-    `Tidegate serves on ${url}`,
+    `Tidegate listening on ${url}`,
   )
+  logNotices(config, log)
   if (adminToken === undefined) logGeneratedToken(generatedAdminToken, log, url)
   if (!isLoopbackHost(host) && callers.length === 0) {
     log.warn(
@@ -30,7 +31,17 @@ export function announce(
   }
 }
 
-/** The token is logged on purpose: it lasts until the service stops, and there is no other way to learn it. */
+/** Logs the features of a Spring file that do not work here, and once the names of its other sections. */
+function logNotices({ notices: { warnings, unused, profiles } }: Config, log: Logger): void {
+  logWarnings(warnings, log)
+  if (profiles !== undefined) log.info({ profiles, unused }, 'Spring file read; these sections are not used')
+}
+
+export function logWarnings(warnings: Config['notices']['warnings'], log: Logger): void {
+  for (const { line, path, message } of warnings) log.warn({ line, option: path }, `${path}: ${message}`)
+}
+
+/** The token is logged on purpose: it is valid until the service stops, and is not available elsewhere. */
 export function logGeneratedToken(token: string, log: Logger, url?: string): void {
   log.info(
     { adminToken: token, ...(url === undefined ? {} : { dashboard: `${url}/#/?token=${token}` }) },

@@ -1,47 +1,53 @@
 import type { Worker } from 'node:cluster'
 import type { FileText } from '../config/load.js'
-import type { Figures } from '../live/figures.js'
-import type { Measured, Reloads } from '../metrics/metrics.js'
+import type { Counters } from '../live/counters.js'
+import type { MetricsSnapshot, Reloads } from '../metrics/metrics.js'
+import type { LimitFileText } from '../rls/limits/load-limits.js'
 
-/** What the processes of one service tell each other. */
+/** Messages of the primary to a worker. */
 export type ToWorker =
   | { readonly tidegate: 'stop' }
-  /** What the service was started with, what is in force, and how often the file was read again. */
+  /** The texts of the start and of the active configuration, and the number of reloads so far. */
   | {
       readonly tidegate: 'begin'
       readonly start: FileText
       readonly latest: FileText
       readonly reloads: Reloads
       readonly generatedAdminToken: string
+      /** The last valid limits of the rate limit service for Envoy. */
+      readonly rlsLimits: readonly LimitFileText[] | undefined
     }
-  /** Only one of them says in the log what came of it: they all get the same. */
+  /** Only one worker logs the result. */
   | { readonly tidegate: 'reload'; readonly text: FileText; readonly isQuiet: boolean }
-  /** What do you measure? */
-  | { readonly tidegate: 'measure'; readonly id: number }
-  /** What all measure; undefined if not all have said. */
+  /** Requests the metrics of the worker. */
+  | { readonly tidegate: 'get-metrics'; readonly id: number }
+  /** The metrics of all workers; undefined if one did not respond in time. */
   | { readonly tidegate: 'metrics'; readonly id: number; readonly text: string | undefined }
-  /** What have you counted? */
-  | { readonly tidegate: 'count'; readonly id: number }
-  /** What all have counted. */
-  | { readonly tidegate: 'counted'; readonly id: number; readonly all: readonly Figures[] }
+  /** Requests the counters of the worker. */
+  | { readonly tidegate: 'get-counters'; readonly id: number }
+  /** The counters of all workers. */
+  | { readonly tidegate: 'counters'; readonly id: number; readonly all: readonly Counters[] }
 
+/** Messages of a worker to the primary. */
 export type ToPrimary =
-  /** What should I begin with? */
+  /** Requests the configuration to start with. */
   | { readonly tidegate: 'begin' }
   | { readonly tidegate: 'ready'; readonly url: string }
-  /** What do all measure? */
+  /** Valid limits of the rate limit service for Envoy, for workers that start while the files have errors. */
+  | { readonly tidegate: 'rls-limits'; readonly texts: readonly LimitFileText[] }
+  /** Requests the metrics of all workers. */
   | { readonly tidegate: 'metrics'; readonly id: number }
-  | { readonly tidegate: 'measured'; readonly id: number; readonly metrics: Measured }
-  /** What have all counted? */
-  | { readonly tidegate: 'count-all'; readonly id: number }
-  | { readonly tidegate: 'counted'; readonly id: number; readonly figures: Figures }
+  | { readonly tidegate: 'worker-metrics'; readonly id: number; readonly metrics: MetricsSnapshot }
+  /** Requests the counters of all workers. */
+  | { readonly tidegate: 'get-all-counters'; readonly id: number }
+  | { readonly tidegate: 'counters'; readonly id: number; readonly counters: Counters }
 
-export function isOurs(message: unknown): boolean {
+export function isTidegateMessage(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'tidegate' in message
 }
 
-/** To one that is not there any more, nothing. */
-export function tell(worker: Worker, message: ToWorker): void {
-  // It may have died just now, which is heard by itself. An error that nobody hears would end this process, and all others.
+/** Does nothing if the worker has exited. */
+export function sendToWorker(worker: Worker, message: ToWorker): void {
+  // The worker may have just exited. An unhandled error would end the primary.
   if (worker.isConnected()) worker.send(message, () => {})
 }

@@ -1,44 +1,46 @@
 import cluster, { type Worker } from 'node:cluster'
 import { type FileText, readText } from '../config/load.js'
-import { watchEarly } from '../config/watch.js'
+import { watchFromStart } from '../config/watch.js'
 import { createLog } from '../log/log.js'
+import type { LimitFileText } from '../rls/limits/load-limits.js'
 import { generateToken } from '../tokens.js'
 import { announce } from './announce.js'
-import { countForAll } from './count-all.js'
-import { measureForAll } from './measure-all.js'
-import { isOurs, type ToPrimary, tell } from './messages.js'
+import { collectCountersForWorkers } from './collect-counters.js'
+import { collectMetricsForWorkers } from './collect-metrics.js'
+import { isTidegateMessage, sendToWorker, type ToPrimary } from './messages.js'
 import { loadAgain } from './reload.js'
-import { obeySignals } from './signals.js'
+import { handleSignals } from './signals.js'
 import type { RunningServer, StartOptions } from './start-options.js'
 
-/** How soon one that has ended is started again: soon, and ever later if they keep ending. */
+/** The backoff before a worker that exited is replaced. */
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 10_000
-/** One that has lived for as long was well. */
-const WELL_AFTER_MS = 30_000
-/** Beyond the time in which a worker ends what is in flight. */
+/** A worker that ran for this long resets the backoff. */
+const STABLE_AFTER_MS = 30_000
+/** Added to the stop timeout of a worker. */
 const KILL_AFTER_MS = 5000
 
-/** Serves with several processes, each running this same program; this one looks after them. */
+/** Starts the workers, which run this same program, and replaces those that exit. */
 export async function startPrimary(options: StartOptions): Promise<RunningServer> {
   const { config, text: start, load, file, workers } = options
   const log = createLog(config.log.level)
   let latest: FileText = start
+  let rlsLimits: readonly LimitFileText[] | undefined
   const reloads = { ok: 0, failed: 0 }
   const generatedAdminToken = generateToken()
   let isServing = false
   let isStopping = false
-  let endings = 0
+  let exits = 0
 
-  /** Starts one, and another whenever it ends. */
+  /** Starts a worker, and another one whenever it exits. */
   function keep(number: number): Worker {
     const startedMs = performance.now()
     const worker = cluster.fork({ TIDEGATE_WORKER: String(number) })
     worker.once('exit', (code, signal) => {
       if (isStopping || !isServing) return
-      endings = performance.now() - startedMs > WELL_AFTER_MS ? 0 : endings + 1
-      const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** endings)
-      log.error({ worker: number, code, signal, waitMs }, 'A worker has ended; another is started')
+      exits = performance.now() - startedMs > STABLE_AFTER_MS ? 0 : exits + 1
+      const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** exits)
+      log.error({ worker: number, code, signal, waitMs }, 'Worker exited; starting another')
       setTimeout(() => {
         if (!isStopping) keep(number)
       }, waitMs)
@@ -46,16 +48,16 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
     return worker
   }
 
-  /** What is wrong with it, the workers say. */
-  function takeUp(text: FileText): void {
+  /** Keeps the text for new workers. The workers log the errors. */
+  function applyReload(text: FileText): void {
     try {
       const loaded = loadAgain(text, load, file)
-      reloads['mistakes' in loaded ? 'failed' : 'ok']++
-      if ('mistakes' in loaded) return
+      reloads['errors' in loaded ? 'failed' : 'ok']++
+      if ('errors' in loaded) return
       latest = text
       log.level = loaded.config.log.level
     } catch {
-      // They say that too.
+      // The workers log this too.
       reloads.failed++
     }
   }
@@ -63,7 +65,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   async function close(): Promise<void> {
     isStopping = true
     const ended = running().map(ending)
-    for (const worker of running()) tell(worker, { tidegate: 'stop' })
+    for (const worker of running()) sendToWorker(worker, { tidegate: 'stop' })
     const late = setTimeout(() => {
       for (const worker of running()) worker.process.kill('SIGKILL')
     }, config.limits.stopTimeoutMs + KILL_AFTER_MS)
@@ -71,29 +73,31 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
     clearTimeout(late)
   }
 
-  const watch = file === undefined ? undefined : watchEarly(file)
-  measureForAll()
-  countForAll()
-  // What is said to a worker that has only just begun does not arrive.
+  const watch = file === undefined ? undefined : watchFromStart(file)
+  collectMetricsForWorkers()
+  collectCountersForWorkers()
+  // A worker requests its configuration when it is ready, because earlier messages would be lost.
   cluster.on('message', (worker, message: ToPrimary) => {
-    // One that replaces another must be like the others, whatever the file is like by now.
-    if (isOurs(message) && message.tidegate === 'begin')
-      tell(worker, { tidegate: 'begin', start, latest, reloads, generatedAdminToken })
-    if (isStopping && isOurs(message) && message.tidegate === 'ready') tell(worker, { tidegate: 'stop' })
+    if (!isTidegateMessage(message)) return
+    // A replacement gets the configuration of the other workers, even if the files have changed since.
+    if (message.tidegate === 'begin')
+      sendToWorker(worker, { tidegate: 'begin', start, latest, reloads, generatedAdminToken, rlsLimits })
+    else if (message.tidegate === 'rls-limits') rlsLimits = message.texts
+    else if (isStopping && message.tidegate === 'ready') sendToWorker(worker, { tidegate: 'stop' })
   })
   try {
-    // The first by itself: what keeps one from starting keeps all, and need not be said by each.
+    // Start one worker first, so that an error is reported once.
     const url = await ready(keep(1))
     await Promise.all(Array.from({ length: workers - 1 }, (_, i) => ready(keep(i + 2))))
     isServing = true
     const reload = () => {
       const text = readText(file)
-      takeUp(text)
+      applyReload(text)
       for (const [i, worker] of running().entries())
-        tell(worker, { tidegate: 'reload', text, isQuiet: i > 0 })
+        sendToWorker(worker, { tidegate: 'reload', text, isQuiet: i > 0 })
     }
-    watch?.tell(reload)
-    const ignoreSignals = obeySignals({ stop: close, reload }, log)
+    watch?.subscribe(reload)
+    const ignoreSignals = handleSignals({ stop: close, reload }, log)
     announce(url, config, generatedAdminToken, workers, log)
     return {
       url,
@@ -110,13 +114,13 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   }
 }
 
-/** Where a worker serves, once it does. One that cannot has said why itself. */
+/** The URL of a worker, once it serves. A worker that cannot start reports the reason itself. */
 function ready(worker: Worker): Promise<string> {
   return new Promise((resolve, reject) => {
     worker.on('message', (message: ToPrimary) => {
-      if (isOurs(message) && message.tidegate === 'ready') resolve(message.url)
+      if (isTidegateMessage(message) && message.tidegate === 'ready') resolve(message.url)
     })
-    worker.once('exit', () => reject(new Error('a worker has ended before it served.')))
+    worker.once('exit', () => reject(new Error('a worker exited before it was ready.')))
   })
 }
 

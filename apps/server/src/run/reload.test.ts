@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { until } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { expositionAt, valueIn } from '../../test/metrics.js'
 import { configFile, type ServerProcess, startProcess } from '../../test/process.js'
-import { ask, CHECK } from '../../test/service.js'
+import { expositionAt, valueIn } from '../../test/scrape.js'
+import { ask, CHECK } from '../../test/start-service.js'
 import type { Config } from '../config/config.js'
 import { type FileText, loadConfig, readText } from '../config/load.js'
-import { startServer } from '../server.js'
+import { startServer } from './start-server.js'
 
 const policy = (limit: number) =>
   `policies: { mine: { algorithm: fixed-window, limit: ${limit}, window: 1d } }\n`
 
-it('a file that is written while the service starts is in force when it serves', async () => {
+it('a file that is written while the service starts is active when it serves', async () => {
   const file = configFile(`log: { level: error }\nport: 0\n${policy(10)}`)
   const load = (text: FileText) => loadConfig({ text, env: {}, flags: {} })
   const text = readText(file.path)
@@ -50,36 +50,36 @@ describe('a file that changes', () => {
   const policiesPage = () => ask(`${server.url}/api/v1/admin/policies`, { headers: server.admin })
   const reloads = async (result: string) =>
     valueIn(await expositionAt(server.url), 'rate_limiter_config_reloads_total', { result })
-  const says = (text: string) => server.logged().filter(({ msg }) => String(msg).includes(text))
+  const says = (text: string) => server.log().filter(({ msg }) => String(msg).includes(text))
 
-  it('is in force without a restart, and what was counted stays', async () => {
+  it('is active without a restart, and keeps the counts', async () => {
     expect(await check()).toMatchObject({ limit: 10, remaining: 9 })
     file.write(`${policy(20)}adminToken: new-admin-token-1\nrules: [{ name: all, key: all, policy: mine }]\n`)
     await until('the new limit', async () => (await check()).limit === 20)
     expect((await check()).remaining).toBeLessThan(19)
     expect((await ask(`${server.url}/api/v1/admin/policies`)).status).toBe(401)
     expect(await reloads('ok')).toBe(1)
-    // What is logged comes another way than answers do.
-    await until('the line', async () => says('in force anew').length > 0)
-    expect(says('in force anew')).toHaveLength(1)
+    // Log lines and responses arrive through different pipes.
+    await until('the line', async () => says('Configuration reloaded').length > 0)
+    expect(says('Configuration reloaded')).toHaveLength(1)
     expect(says('Restart')).toHaveLength(0)
   })
 
-  it('with mistakes changes nothing, counts, and is logged once with what is wrong', async () => {
+  it('with errors changes nothing, is counted, and is logged once with its errors', async () => {
     file.write(policy(20).replace('limit', 'limits'))
     await until('the failure to be counted', async () => (await reloads('failed')) === 1)
     for (let i = 0; i < 5; i++) expect((await check()).limit).toBe(10)
-    await until('the line', async () => says('has mistakes').length > 0)
-    const lines = says('has mistakes')
+    await until('the line', async () => says('is invalid').length > 0)
+    const lines = says('is invalid')
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatchObject({ level: 'error' })
-    expect(String(lines[0]?.mistakes)).toMatch(/tidegate\.yaml:1:\d+ .*limits/)
+    expect(String(lines[0]?.errors)).toMatch(/tidegate\.yaml:1:\d+ .*limits/)
     expect(await reloads('ok')).toBe(0)
     file.write(policy(30))
     await until('the file that is right again', async () => (await check()).limit === 30)
   })
 
-  it('in what is read at the start only says so, and the rest is in force', async () => {
+  it('in options that need a restart is reported, and the other changes are active', async () => {
     file.write(`${policy(20)}port: 1\nstore: redis://localhost:1\nlimits: { stopTimeout: 9s }\n`)
     await until('the new limit', async () => (await check()).limit === 20)
     expect(await check()).not.toHaveProperty('degraded')
@@ -91,22 +91,22 @@ describe('a file that changes', () => {
   it.each([
     ['empty', ''],
     ['empty but for comments', '\n# policies are to come\n'],
-  ])('to one that is %s changes nothing: it may be about to be written', async (_title, text) => {
+  ])('to one that is %s changes nothing, because an editor may still be writing it', async (_title, text) => {
     file.write(text)
     await until('the failure to be counted', async () => (await reloads('failed')) === 1)
     expect((await check()).limit).toBe(10)
     const { lastReload } = (await policiesPage()).body
-    expect(lastReload.mistakes).toStrictEqual([`${file.path}: is empty; write {} if that is meant`])
+    expect(lastReload.errors).toStrictEqual([`${file.path}: is empty; write {} to use the defaults`])
     file.write('{}\n')
     await until('the defaults', async () => (await check()).limit !== 10)
   })
 
-  it('back to what the service was started with needs no restart any more', async () => {
+  it('back to the options of the start needs no restart any more', async () => {
     const needRestart = async () => (await policiesPage()).body.lastReload?.needRestart
     file.write(`${policy(20)}limits: { stopTimeout: 1s }\n`)
     await until('the new limit', async () => (await check()).limit === 20)
     expect(await needRestart()).toStrictEqual(['limits'])
-    // Still needed, though it is not what has just changed.
+    // Still needed, although another option has just changed.
     file.write(`${policy(30)}limits: { stopTimeout: 1s }\n`)
     await until('another limit', async () => (await check()).limit === 30)
     expect(await needRestart()).toStrictEqual(['limits'])
@@ -115,7 +115,7 @@ describe('a file that changes', () => {
     expect(await needRestart()).toStrictEqual([])
   })
 
-  it('is not for a request that has begun: it sees the one before, and never a mixture', async () => {
+  it('does not apply to a request in flight, which uses the previous configuration', async () => {
     const { hostname, port } = new URL(server.url)
     const socket = connect(Number(port), hostname)
     const body = JSON.stringify({ policy: 'mine', key: 'k' })
@@ -131,7 +131,7 @@ describe('a file that changes', () => {
     socket.destroy()
   })
 
-  it('takes the series of a policy that is gone with it', async () => {
+  it('removes the series of a deleted policy', async () => {
     await check()
     file.write(policy(10).replace('mine', 'other'))
     const policies = async () => {
@@ -144,7 +144,7 @@ describe('a file that changes', () => {
     expect((await ask(`${server.url}${CHECK}?policy=mine&key=k`)).status).toBe(404)
   })
 
-  it('is read again on SIGHUP too', async () => {
+  it('is reloaded on SIGHUP too', async () => {
     server.process.kill('SIGHUP')
     await until('it to be read', async () => (await reloads('ok')) === 1)
     expect((await check()).limit).toBe(10)

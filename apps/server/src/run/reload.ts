@@ -1,24 +1,24 @@
 import type { Logger } from 'pino'
-import { NEEDS_RESTART } from '../config/at-start.js'
+import { activateConfig } from '../active-config.js'
 import type { FileText, Loaded } from '../config/load.js'
-import { describeMistakes } from '../config/mistakes.js'
-import { inForceOf } from '../in-force.js'
+import { NEEDS_RESTART } from '../config/restart-options.js'
+import { formatConfigErrors } from '../config-file/config-error.js'
 import type { Service } from '../service.js'
-import { logGeneratedToken } from './announce.js'
-import { reloadGateway } from './gateway.js'
+import { logGeneratedToken, logWarnings } from './announce.js'
+import { reloadGateway } from './gateway-lifecycle.js'
 
 export interface ReloadOptions {
-  /** What is in the file now. */
+  /** The current text of the file. */
   readonly text: FileText
   readonly load: (text: FileText) => Loaded
-  /** As mistakes call it. */
+  /** The file name for error messages. */
   readonly file: string | undefined
   readonly log: Logger
 }
 
 /**
- * What a text says for a service that runs already. A file is empty while it is being written: taken for one in which all
- * is as by default, it would let everybody in.
+ * Loads a text for a running service. An empty file is rejected: editors truncate files while writing, and the defaults
+ * would allow every client.
  */
 export function loadAgain(
   text: FileText,
@@ -27,52 +27,49 @@ export function loadAgain(
 ): Loaded {
   const isEmpty = typeof text === 'string' && text.split('\n').every((line) => /^\s*(?:#|$)/.test(line))
   if (file === undefined || !isEmpty) return load(text)
-  return { mistakes: [{ path: file, message: 'is empty; write {} if that is meant' }] }
+  return { errors: [{ path: file, message: 'is empty; write {} to use the defaults' }] }
 }
 
-/** Puts a new configuration in force: a request sees the old one or the new one. One with mistakes changes nothing. */
+/** Activates a new configuration, at once for all later requests. An invalid one changes nothing. */
 export function reload(service: Service, { text, load, file, log }: ReloadOptions): void {
-  const remember = (isInForce: boolean, mistakes: string[], needRestart: string[] = []) => {
-    service.lastReload = { timeMs: Date.now(), isInForce, mistakes, needRestart }
+  service.rls?.reload()
+  const record = (isActive: boolean, errors: string[], needRestart: string[] = []) => {
+    service.lastReload = { timeMs: Date.now(), isActive, errors, needRestart }
   }
   let loaded: Loaded
   try {
     loaded = loadAgain(text, load, file)
   } catch (error) {
-    service.metrics.countReload('failed')
-    log.error({ err: error }, 'The configuration could not be read; the one before stays in force')
-    remember(false, ['The file could not be read.'])
+    service.metrics.recordReload('failed')
+    log.error({ err: error }, 'Configuration could not be read; the previous one stays active')
+    record(false, ['The file could not be read.'])
     return
   }
-  if ('mistakes' in loaded) {
-    service.metrics.countReload('failed')
-    const mistakes = describeMistakes(loaded.mistakes, file ?? '').split('\n')
-    log.error({ mistakes }, 'The configuration has mistakes; the one before stays in force')
-    remember(false, mistakes)
+  if ('errors' in loaded) {
+    service.metrics.recordReload('failed')
+    const errors = formatConfigErrors(loaded.errors, file ?? '').split('\n')
+    log.error({ errors }, 'Configuration is invalid; the previous one stays active')
+    record(false, errors)
     return
   }
   const { config } = loaded
-  const { config: before } = service.inForce
-  service.inForce = inForceOf(config, service)
+  const { config: before } = service.activeConfig
+  service.activeConfig = activateConfig(config, service)
   service.log.level = config.log.level
   // Open live streams were authorized by the token before.
   if (config.adminToken !== before.adminToken) service.live.close()
   if (config.adminToken === undefined && before.adminToken !== undefined) {
     logGeneratedToken(service.generatedAdminToken, log)
   }
-  service.metrics.countReload('ok')
-  log.info(
-    { policies: config.policies.size, rules: config.rules.length },
-    'The configuration is in force anew',
-  )
+  service.metrics.recordReload('ok')
+  log.info({ policies: config.policies.size, rules: config.rules.length }, 'Configuration reloaded')
+  logWarnings(config.notices.warnings, log)
   const changed: string[] = NEEDS_RESTART.filter(
-    (name) => JSON.stringify(config[name]) !== JSON.stringify(service.startedWith[name]),
+    (name) => JSON.stringify(config[name]) !== JSON.stringify(service.startConfig[name]),
   )
   if (!reloadGateway(service)) changed.push('gateway')
-  remember(true, [], changed)
+  record(true, [], changed)
   if (changed.length > 0) {
-    log.warn(
-      `Restart the service for what has changed of ${changed.join(', ')}: it is read at the start only`,
-    )
+    log.warn(`Restart the service to apply the changes to ${changed.join(', ')}`)
   }
 }

@@ -3,29 +3,32 @@ import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import type { FailureEvent } from '@tidegate/core'
 import type { Logger } from 'pino'
+import { activateConfig } from '../active-config.js'
 import { createApp } from '../api/app.js'
-import { createBodyBudget } from '../api/body-budget.js'
-import { createInFlightShares } from '../api/in-flight-shares.js'
-import { createTokenGuesses } from '../api/token-guesses.js'
+import { createBodyBudget } from '../api/request/body-budget.js'
+import { createInFlightShares } from '../api/request/in-flight-shares.js'
 import { composeStore } from '../compose.js'
 import type { Config } from '../config/config.js'
-import type { StoreConfig } from '../config/store.js'
+import type { StoreConfig } from '../config/sections/store.js'
 import { watchHealth } from '../health.js'
+import { createTokenGuesses } from '../http/token-guesses.js'
 import { urlOf } from '../http/url.js'
-import { inForceOf } from '../in-force.js'
-import type { Figures } from '../live/figures.js'
+import type { Counters } from '../live/counters.js'
 import { createLive } from '../live/live.js'
-import { createNotedKeys } from '../live/noted-keys.js'
 import { createApiMetrics } from '../metrics/api-metrics.js'
+import { exposeLeases } from '../metrics/lease-metrics.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
+import type { Rls } from '../rls/index.js'
+import type { LimitFileText } from '../rls/limits/load-limits.js'
 import type { Service } from '../service.js'
 import { generateToken } from '../tokens.js'
+import { createKeyTracker } from '../top-keys/key-tracker.js'
 import { version } from '../version.js'
-import { startGatewayOf } from './gateway.js'
+import { startGatewayOf } from './gateway-lifecycle.js'
 import { stopServing } from './stop.js'
 
 /** A service that listens. */
-export interface Serving {
+export interface RunningService {
   readonly url: string
   readonly service: Service
   close(): Promise<void>
@@ -36,14 +39,21 @@ export interface ServeOptions {
   readonly log: Logger
   /** The admin token while the configuration has none. Default: a new one. */
   readonly generatedAdminToken?: string
-  /** What `/metrics` answers. Default: what this process alone measures. */
+  /** The text of `/metrics`. Default: the metrics of this process. */
   readonly exposition?: () => Promise<string>
-  /** What all processes that serve together have counted. Default: only this one serves. */
-  readonly collect?: (own: () => Figures) => Promise<readonly Figures[]>
+  /** Collects the counters of all processes of this instance. Default: only this process. */
+  readonly collect?: (own: () => Counters) => Promise<readonly Counters[]>
+  /** Keeps the last valid limits of the rate limit service for Envoy beyond this process. Default: not kept. */
+  readonly lastValidLimits?: LastValidLimits
+}
+
+interface LastValidLimits {
+  readonly texts: readonly LimitFileText[] | undefined
+  keep(texts: readonly LimitFileText[]): void
 }
 
 /** Serves in this process. */
-export async function serve(options: ServeOptions): Promise<Serving> {
+export async function serve(options: ServeOptions): Promise<RunningService> {
   const { config, log, exposition, collect, generatedAdminToken = generateToken() } = options
   const self = {
     id: randomUUID(),
@@ -52,25 +62,27 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     version: version(),
     startedMs: Date.now(),
   }
-  const { store, instances, counter, breakerState } = composeStore(config.store, self, (event) => {
+  const composed = composeStore(config.store, self, (event) => {
     note(event, metrics, log)
     if (event.type !== 'breaker') return
-    // Of a store in parts it is the worst, and not that of the part that has just changed.
-    const state = breakerState()
+    // The worst state of all parts of the store, not that of the part that has just changed.
+    const state = composed.breakerState()
     metrics.setBreaker(state === 'half-open' ? 'half_open' : state)
   })
+  const { store, instanceRegistry, counter } = composed
   const health = watchHealth(store, kindOf(config.store))
-  const metrics = createMetrics(async () => (await health.look()).isUp)
-  const keys = createNotedKeys()
+  const metrics = createMetrics(async () => (await health.probe()).isUp)
+  exposeLeases(metrics.registry, composed.leaseCounts)
+  const keys = createKeyTracker()
   const service: Service = {
-    inForce: inForceOf(config, { store, metrics, keys, generatedAdminToken }),
-    startedWith: config,
+    activeConfig: activateConfig(config, { store, metrics, keys, generatedAdminToken }),
+    startConfig: config,
     store,
     health,
     metrics,
     keys,
     live: createLive(() => service, collect),
-    instances,
+    instanceRegistry,
     counter,
     exposition: exposition ?? (() => metrics.registry.metrics()),
     generatedAdminToken,
@@ -82,6 +94,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     version: self.version,
     lastReload: undefined,
     gateway: undefined,
+    rls: undefined,
     isStopping: false,
   }
   const app = await createApp(service)
@@ -89,16 +102,41 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   try {
     await app.listen({ host: config.host, port: config.port })
     service.gateway = await startGatewayOf(service)
+    service.rls = await startRlsOf(service, options.lastValidLimits)
   } catch (error) {
     await app.close()
-    await instances.close()
+    await service.gateway?.close()
+    await instanceRegistry.close()
     await store.close()
     throw error
   }
   app.server.on('error', (error) => log.error({ err: error }, 'A connection could not be accepted'))
   // One probe at the start: a wrong address or password is logged before the first request.
-  void health.look()
+  void health.probe()
   return { url: urlOf(app.server.address() as AddressInfo), service, close }
+}
+
+/** Starts the rate limit service for Envoy, if the configuration has one. */
+async function startRlsOf(
+  { startConfig, store, metrics, log }: Service,
+  lastValidLimits: LastValidLimits | undefined,
+): Promise<Rls | undefined> {
+  const { rls: config, proxies } = startConfig
+  if (config === undefined) return undefined
+  // On demand: gRPC takes a tenth of a second to load.
+  const { startRls } = await import('../rls/index.js')
+  return startRls({
+    config,
+    store,
+    proxies,
+    registry: metrics.registry,
+    log,
+    lastValid: lastValidLimits?.texts,
+    onValid: (texts) => lastValidLimits?.keep(texts),
+    onDegraded: metrics.recordDegraded,
+  }).catch((error) => {
+    throw Object.assign(error, { isOfRls: true })
+  })
 }
 
 export function kindOf(store: StoreConfig): string {
@@ -110,17 +148,19 @@ function note(event: FailureEvent, metrics: Metrics, log: Logger): void {
   switch (event.type) {
     case 'store':
       if (event.isUp) log.info('Store available again')
-      else log.error({ err: event.error }, 'Store unavailable; each policy answers by its onStoreFailure')
+      else log.error({ err: event.error }, 'Store unavailable; each policy uses its onStoreFailure')
       break
     case 'call-failed':
-      metrics.countStoreError()
+      metrics.recordStoreError()
       break
     case 'degraded':
-      if (event.reason === 'overload') metrics.countOverload()
+      if (event.reason === 'overload') metrics.recordOverload()
       break
     case 'overload':
       if (event.isOverloaded)
-        log.warn('Overloaded: too many checks wait for the store; the excess is counted in this process')
+        log.warn(
+          'Overloaded: too many checks are waiting for the store; the excess is counted in this process',
+        )
       else log.info('No longer overloaded')
       break
     case 'starved':

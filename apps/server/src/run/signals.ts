@@ -1,22 +1,22 @@
 import type { Logger } from 'pino'
 
-/** Obeys the signals that stop a process or have it read its configuration again. Answers how to stop listening. */
-export function obeySignals(
+/** Stops on SIGTERM and SIGINT, and reloads on SIGHUP. Returns a function that removes the handlers. */
+export function handleSignals(
   { stop, reload }: { stop: () => Promise<void>; reload: () => void },
   log: Logger,
 ): () => void {
   let isStopping = false
   const onStop = (signal: NodeJS.Signals) => {
     if (isStopping) {
-      log.warn(`${signal} again: ending at once`)
+      log.warn(`${signal} received again: exiting at once`)
       process.exit(1)
     }
     isStopping = true
-    log.info(`${signal}: finishing what is in flight`)
+    log.info(`${signal} received: finishing the requests in flight`)
     stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error({ err: error }, 'Could not stop in good order')
+        log.error({ err: error }, 'Shutdown failed')
         process.exit(1)
       },
     )

@@ -1,6 +1,7 @@
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, describe, expect, it } from 'vitest'
 import { configFile, runCommand, type ServerProcess, startProcess } from '../../test/process.js'
-import { ask, CHECK } from '../../test/service.js'
+import { ask, CHECK } from '../../test/start-service.js'
 
 describe('tidegate start', () => {
   let server: ServerProcess | undefined
@@ -9,10 +10,10 @@ describe('tidegate start', () => {
     server = undefined
   })
 
-  it('with nothing at all serves from memory on this machine, and says where to look', async () => {
+  it('without options serves from memory on a loopback address, and logs its URLs', async () => {
     server = await startProcess([])
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-    const [serving] = server.logged()
+    const [serving] = server.log()
     expect(serving).toMatchObject({
       level: 'info',
       store: 'memory',
@@ -21,20 +22,20 @@ describe('tidegate start', () => {
     })
     const example = /^curl -i '(.*)'$/.exec(String(serving?.try))?.[1]
     expect((await ask(example!)).body).toMatchObject({ allowed: true, key: 'user:123', remaining: 99 })
-    const [, open] = server.logged()
+    const [, open] = server.log()
     expect(open).toMatchObject({ level: 'info', msg: expect.stringContaining('No admin token is set') })
-    expect(server.logged()).toHaveLength(2)
+    expect(server.log()).toHaveLength(2)
   })
 
   it('writes no line per request', async () => {
     server = await startProcess([])
-    for (const path of ['/', '/nothing', CHECK, `${CHECK}?permits=x`, '/healthz'])
+    for (const path of ['/', '/missing', CHECK, `${CHECK}?permits=x`, '/healthz'])
       await ask(server.url + path)
-    expect(server.logged()).toHaveLength(2)
+    expect(server.log()).toHaveLength(2)
   })
 
   it.each([
-    ['there is no token at all', '', {}, 'info', 'No admin token is set'],
+    ['no token is set', '', {}, 'info', 'No admin token is set'],
     [
       'there is an admin token',
       '',
@@ -49,31 +50,36 @@ describe('tidegate start', () => {
       'info',
       'No admin token is set',
     ],
-  ])('on every address, where %s', async (_title, yaml, env, level, says) => {
+  ])('on every address, if %s', async (_title, yaml, env, level, message) => {
     const file = configFile(yaml)
     try {
       server = await startProcess(['--host', '0.0.0.0', '-c', file.path], env as Record<string, string>)
       expect((await ask(`${server.url}/healthz`)).status).toBe(200)
-      const [serving, line] = server.logged()
-      expect(serving?.msg).toMatch(/serves on http:\/\/127\.0\.0\.1:\d+/)
+      const { log } = server
+      await until('the second log line', () => log().length >= 2)
+      const [serving, line] = log()
+      expect(serving?.msg).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+/)
       expect(line?.level).toBe(level)
-      if (line !== undefined) expect(line.msg).toContain(says)
+      if (line !== undefined) expect(line.msg).toContain(message)
     } finally {
       file.remove()
     }
   })
 
-  it('says which port is taken, that of the API or that of the gateway, and where to choose another', async () => {
+  it('reports which port is in use, of the API or of the gateway, and the option to change', async () => {
     server = await startProcess([])
     const { port } = new URL(server.url)
     const file = configFile(`gateway: { listen: ${port}, routes: [{ uri: "http://localhost:1" }] }`)
     try {
-      const taken = `Port ${port} of 127.0.0.1 is taken. Choose another`
+      const inUse = `Port ${port} of 127.0.0.1 is already in use. Choose another`
       const api = await runCommand(['start', '--port', port])
-      expect(api).toStrictEqual({ code: 1, says: `${taken} with --port, or stop what listens there.\n` })
+      expect(api).toStrictEqual({
+        code: 1,
+        output: `${inUse} with --port, or stop the program that uses it.\n`,
+      })
       const gateway = await runCommand(['start', '--port', '0', '-c', file.path])
       expect(gateway.code).toBe(1)
-      expect(gateway.says).toContain(`${taken} in gateway.listen, or stop what listens there.\n`)
+      expect(gateway.output).toContain(`${inUse} in gateway.listen, or stop the program that uses it.\n`)
     } finally {
       file.remove()
     }
@@ -88,6 +94,6 @@ describe('tidegate start', () => {
     expect((await ask(`${server.url}/api/v1/admin/policies`)).status).toBe(401)
     const headers = { authorization: 'Bearer from-the-environment' }
     expect((await ask(`${server.url}/api/v1/admin/policies`, { headers })).status).toBe(200)
-    expect(JSON.stringify(server.logged())).not.toContain('from-the-environment')
+    expect(JSON.stringify(server.log())).not.toContain('from-the-environment')
   })
 })

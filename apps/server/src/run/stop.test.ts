@@ -2,14 +2,14 @@ import { Agent, get } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from '../../test/process.js'
-import { CHECK } from '../../test/service.js'
+import { CHECK } from '../../test/start-service.js'
 
-describe('a service that is told to stop', () => {
+describe('a service that is stopped', () => {
   let server: ServerProcess
   afterEach(() => server?.stop())
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s under load answers every request, and ends with 0',
+    'by %s under load responds to every request, and exits with 0',
     async (signal) => {
       server = await startProcess([])
       const load = createLoad(server.url)
@@ -18,9 +18,11 @@ describe('a service that is told to stop', () => {
       expect(await server.ended).toStrictEqual({ code: 0, signal: null })
       const { answered, failures } = await load.stop()
       expect(answered).toBeGreaterThan(500)
-      // Nobody listens any more: that is how a client knows to go elsewhere.
+      // The port is closed, so that clients go elsewhere.
       expect([...failures.keys()]).toStrictEqual(['ECONNREFUSED'])
-      expect(server.logged().at(-1)).toMatchObject({ msg: `${signal}: finishing what is in flight` })
+      expect(server.log().at(-1)).toMatchObject({
+        msg: `${signal} received: finishing the requests in flight`,
+      })
     },
   )
 
@@ -28,14 +30,14 @@ describe('a service that is told to stop', () => {
     server = await startProcess([])
     const slow = await slowRequest(server.url)
     server.process.kill('SIGTERM')
-    await refused(server.url)
+    await portClosed(server.url)
     slow.finish()
     expect(await slow.answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     expect(await slow.answer).toMatch(/\r\nconnection: close\r\n/i)
     expect((await server.ended).code).toBe(0)
   })
 
-  it('waits for connections with nothing to do only a moment', async () => {
+  it('waits only briefly for idle connections', async () => {
     server = await startProcess([])
     const { hostname, port } = new URL(server.url)
     const idle = connect(Number(port), hostname)
@@ -47,7 +49,7 @@ describe('a service that is told to stop', () => {
     idle.destroy()
   })
 
-  it('waits for a request that never ends as long as the file says', async () => {
+  it('waits for a request that never ends until its stop timeout', async () => {
     const file = configFile('limits: { stopTimeout: 500ms }')
     try {
       server = await startProcess(['-c', file.path])
@@ -60,18 +62,18 @@ describe('a service that is told to stop', () => {
     }
   })
 
-  it('twice ends at once', async () => {
+  it('twice exits at once', async () => {
     server = await startProcess([])
     const slow = await slowRequest(server.url)
     server.process.kill('SIGTERM')
-    await refused(server.url)
+    await portClosed(server.url)
     server.process.kill('SIGTERM')
     expect((await server.ended).code).toBe(1)
     expect(await slow.answer).toBe('')
   })
 })
 
-/** A request whose body has not arrived yet, on a connection of its own. */
+/** A request whose body has not arrived yet, on a separate connection. */
 async function slowRequest(url: string): Promise<{ finish(): void; answer: Promise<string> }> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -80,7 +82,7 @@ async function slowRequest(url: string): Promise<{ finish(): void; answer: Promi
   const answer = new Promise<string>((resolve) => {
     socket.on('error', () => {}).on('close', () => resolve(text))
   })
-  // It says "continue" once it is waiting for the body.
+  // The service sends 100 Continue once it waits for the body.
   await new Promise<void>((resolve) => {
     socket.once('data', () => {
       socket.on('data', (data) => {
@@ -93,8 +95,8 @@ async function slowRequest(url: string): Promise<{ finish(): void; answer: Promi
   return { finish: () => void socket.write('{"key":"slow"}'), answer }
 }
 
-/** Waits until nobody listens there any more. */
-async function refused(url: string): Promise<void> {
+/** Waits until the port is closed. */
+async function portClosed(url: string): Promise<void> {
   const { hostname, port } = new URL(url)
   for (;;) {
     const isRefused = await new Promise<boolean>((resolve) => {
@@ -107,13 +109,13 @@ async function refused(url: string): Promise<void> {
   }
 }
 
-/** Sixteen clients that keep their connections and ask without pause. */
+/** Sixteen clients that keep their connections and send requests without pause. */
 function createLoad(url: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
   const failures = new Map<string, number>()
   let answered = 0
   let isRunning = true
-  const askOnce = () =>
+  const sendOnce = () =>
     new Promise<void>((resolve) => {
       const request = get(`${url}${CHECK}?key=load`, { agent }, (response) => {
         response.resume().on('end', () => {
@@ -128,7 +130,7 @@ function createLoad(url: string) {
       })
     })
   const clients = Array.from({ length: 16 }, async () => {
-    while (isRunning && !failures.has('ECONNREFUSED')) await askOnce()
+    while (isRunning && !failures.has('ECONNREFUSED')) await sendOnce()
   })
   return {
     async untilAnswered(count: number) {

@@ -1,25 +1,26 @@
-import { ApiError } from '../api/api-error.js'
-import { startedWith } from '../config/at-start.js'
 import type { Config } from '../config/config.js'
 import type { Loaded } from '../config/load.js'
-import { describeMistakes } from '../config/mistakes.js'
+import { startConfig } from '../config/restart-options.js'
+import { formatConfigErrors } from '../config-file/config-error.js'
+import { HttpError } from '../http/http-error.js'
 import { createLog } from '../log/log.js'
-import { createCounting } from './count-all.js'
-import { isOurs, type ToPrimary, type ToWorker } from './messages.js'
+import type { LimitFileText } from '../rls/limits/load-limits.js'
+import { createCounterCollector } from './collect-counters.js'
+import { isTidegateMessage, type ToPrimary, type ToWorker } from './messages.js'
 import { reload } from './reload.js'
-import { type Serving, serve } from './serve.js'
+import { type RunningService, serve } from './serve.js'
 import type { StartOptions } from './start-options.js'
 
-type Told<What extends ToWorker['tidegate']> = Extract<ToWorker, { tidegate: What }>
+type PrimaryMessage<What extends ToWorker['tidegate']> = Extract<ToWorker, { tidegate: What }>
 
-/** One of several processes that serve together. The primary tells it what to begin with, what is new, and when to stop. */
+/** Starts a worker. The primary sends its configuration, reloads, and the request to stop. */
 export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'file'>): Promise<void> {
-  const asked = new Map<number, (text: string | undefined) => void>()
-  const counting = createCounting(tell)
-  let questions = 0
-  let begin: ((told: Told<'begin'>) => void) | undefined
-  let serving: Serving | undefined
-  let missed: Told<'reload'> | undefined
+  const pending = new Map<number, (text: string | undefined) => void>()
+  const counting = createCounterCollector(sendToPrimary)
+  let nextId = 0
+  let begin: ((message: PrimaryMessage<'begin'>) => void) | undefined
+  let serving: RunningService | undefined
+  let missed: PrimaryMessage<'reload'> | undefined
   let stopping: Promise<void> | undefined
 
   function stop(): void {
@@ -30,69 +31,76 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
     )
   }
 
-  // Before it serves: it may be told to stop while it starts.
+  // Registered before the start: the worker may have to stop while it starts.
   process.on('message', (message: ToWorker) => {
-    if (!isOurs(message)) return
+    if (!isTidegateMessage(message)) return
     if (message.tidegate === 'stop') stop()
-    else if (message.tidegate === 'metrics') asked.get(message.id)?.(message.text)
-    else if (message.tidegate === 'measure') void measure(message.id)
+    else if (message.tidegate === 'metrics') pending.get(message.id)?.(message.text)
+    else if (message.tidegate === 'get-metrics') void measure(message.id)
     else if (message.tidegate === 'begin') {
-      // What was to be read again before it is in it.
+      // The configuration already includes an earlier reload.
       missed = undefined
       begin?.(message)
-    } else if (message.tidegate === 'reload') takeUp(message)
-    else if (serving !== undefined) counting.hear(message, serving.service.live.figures)
+    } else if (message.tidegate === 'reload') applyReload(message)
+    else if (serving !== undefined) counting.handleMessage(message, serving.service.live.counters)
   })
   process.on('SIGTERM', stop)
-  // A terminal sends these to every process; it is for the primary to say what they mean.
+  // A terminal sends these signals to every process; the primary handles them.
   process.on('SIGINT', () => {}).on('SIGHUP', () => {})
 
-  /** What comes while it starts waits until it serves. */
-  function takeUp(told: Told<'reload'>): void {
+  /** Delays a reload that arrives during the start. */
+  function applyReload(message: PrimaryMessage<'reload'>): void {
     if (serving === undefined) {
-      missed = told
+      missed = message
       return
     }
     const { service } = serving
-    const log = told.isQuiet ? service.log.child({}, { level: 'silent' }) : service.log
-    reload(service, { text: told.text, load, file, log })
+    const log = message.isQuiet ? service.log.child({}, { level: 'silent' }) : service.log
+    reload(service, { text: message.text, load, file, log })
   }
 
-  /** One that does not serve yet has counted nothing. */
+  /** A worker that is still starting has no metrics. */
   async function measure(id: number): Promise<void> {
     const metrics = (await serving?.service.metrics.registry.getMetricsAsJSON()) ?? []
-    tell({ tidegate: 'measured', id, metrics })
+    sendToPrimary({ tidegate: 'worker-metrics', id, metrics })
   }
 
-  /** The primary asks all of them, this one too, and adds up. */
+  /** The primary collects the metrics of all workers, and adds them up. */
   async function exposition(): Promise<string> {
-    const id = questions++
+    const id = nextId++
     const text = await new Promise<string | undefined>((resolve) => {
-      asked.set(id, resolve)
-      tell({ tidegate: 'metrics', id })
+      pending.set(id, resolve)
+      sendToPrimary({ tidegate: 'metrics', id })
     })
-    asked.delete(id)
-    if (text === undefined) throw new ApiError(503, 'Not all workers have said what they count; ask again.')
+    pending.delete(id)
+    if (text === undefined) throw new HttpError(503, 'Not all workers have sent their metrics; try again.')
     return text
   }
 
-  const { start, latest, reloads, generatedAdminToken } = await new Promise<Told<'begin'>>((resolve) => {
+  const { start, latest, reloads, generatedAdminToken, rlsLimits } = await new Promise<
+    PrimaryMessage<'begin'>
+  >((resolve) => {
     begin = resolve
-    tell({ tidegate: 'begin' })
+    sendToPrimary({ tidegate: 'begin' })
   })
-  const config = startedWith(rightOf(load(start)), rightOf(load(latest)))
+  const config = startConfig(configOf(load(start)), configOf(load(latest)))
   const log = createLog(config.log.level, Number(process.env.TIDEGATE_WORKER))
-  serving = await serve({ config, log, generatedAdminToken, exposition, collect: counting.collect })
+  const lastValidLimits = {
+    texts: rlsLimits,
+    keep: (texts: readonly LimitFileText[]) => sendToPrimary({ tidegate: 'rls-limits', texts }),
+  }
+  const { collect } = counting
+  serving = await serve({ config, log, generatedAdminToken, exposition, collect, lastValidLimits })
   serving.service.metrics.addReloads(reloads)
-  if (missed !== undefined) takeUp(missed)
-  tell({ tidegate: 'ready', url: serving.url })
+  if (missed !== undefined) applyReload(missed)
+  sendToPrimary({ tidegate: 'ready', url: serving.url })
 }
 
-function rightOf(loaded: Loaded): Config {
+function configOf(loaded: Loaded): Config {
   if ('config' in loaded) return loaded.config
-  throw new Error(`what was right has mistakes: ${describeMistakes(loaded.mistakes, '')}`)
+  throw new Error(`a valid configuration became invalid: ${formatConfigErrors(loaded.errors, '')}`)
 }
 
-function tell(message: ToPrimary): void {
+function sendToPrimary(message: ToPrimary): void {
   process.send?.(message)
 }

@@ -3,9 +3,9 @@ import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { until } from '@tidegate/fixtures/until'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLive } from '../../test/live-events.js'
-import { expositionAt, seriesIn, valueIn } from '../../test/metrics.js'
 import { childrenOf, configFile, runCommand, type ServerProcess, startProcess } from '../../test/process.js'
-import { redisStore } from '../../test/service.js'
+import { expositionAt, seriesIn, valueIn } from '../../test/scrape.js'
+import { redisStore } from '../../test/start-service.js'
 
 describe('several workers on one Redis', () => {
   let redis: RedisServer
@@ -21,13 +21,13 @@ describe('several workers on one Redis', () => {
   afterAll(async () => {
     const workers = server === undefined ? [] : childrenOf(server.process)
     await server?.stop()
-    // They end when nobody looks after them any more.
-    await until('the workers to end', () => workers.every((pid) => !isAlive(pid)))
+    // Workers exit after the primary.
+    await until('the workers to exit', () => workers.every((pid) => !isAlive(pid)))
     file?.remove()
     await redis?.stop()
   })
 
-  /** On a connection of its own, so that the workers take turns. */
+  /** On a separate connection, so that the workers take turns. */
   const check = (key: string) =>
     new Promise<{ status: number | undefined; body: { limit: number } }>((resolve, reject) => {
       const agent = new Agent({ keepAlive: false })
@@ -40,8 +40,8 @@ describe('several workers on one Redis', () => {
       }).on('error', reject)
     })
 
-  it('say once where they serve, and how many they are', () => {
-    const lines = server.logged().filter(({ msg }) => String(msg).includes('serves on'))
+  it('log their URL and their number once', () => {
+    const lines = server.log().filter(({ msg }) => String(msg).includes('listening on'))
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatchObject({ workers: 2, store: 'redis' })
     expect(childrenOf(server.process)).toHaveLength(2)
@@ -53,7 +53,7 @@ describe('several workers on one Redis', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(70)
   })
 
-  it('answer for all of them whoever is asked for metrics', async () => {
+  it('report the metrics of all workers from any of them', async () => {
     const expositions = [
       await expositionAt(server.url),
       await expositionAt(server.url),
@@ -68,7 +68,7 @@ describe('several workers on one Redis', () => {
     }
   })
 
-  it('tell together what happens, whoever is asked', async () => {
+  it('stream the live events of all workers from any of them', async () => {
     const stream = await openLive(server)
     try {
       const before = (await stream.next())!
@@ -91,19 +91,19 @@ describe('several workers on one Redis', () => {
     }
   })
 
-  it('all take up a changed file, and one of them says so', async () => {
+  it('all reload a changed file, and one logs it', async () => {
     file.write(fileWith(60))
     await until('the new limit everywhere', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => check('reload')))
       return answers.every(({ body }) => body.limit === 60)
     })
-    const lines = server.logged().filter(({ msg }) => String(msg).includes('in force anew'))
+    const lines = server.log().filter(({ msg }) => String(msg).includes('Configuration reloaded'))
     expect(lines).toHaveLength(1)
     const exposition = await expositionAt(server.url)
     expect(valueIn(exposition, 'rate_limiter_config_reloads_total', { result: 'ok' })).toBe(1)
   })
 
-  /** Kills one, and waits for another that serves. */
+  /** Kills a worker, and waits for its replacement. */
   const replaceOne = async () => {
     const [victim, other] = childrenOf(server.process)
     process.kill(victim!, 'SIGKILL')
@@ -114,11 +114,11 @@ describe('several workers on one Redis', () => {
       const event = await stream.next().finally(() => stream.close())
       return event?.processes === 2
     }
-    // Each time they wait longer.
+    // The backoff grows each time.
     await until('another worker', isReplaced)
   }
 
-  it('replace one that dies, and go on counting from where it was', async () => {
+  it('replace a worker that dies, and keep its counts', async () => {
     const counted = async () => {
       const exposition = await expositionAt(server.url)
       return valueIn(exposition, 'rate_limiter_policy_requests_total', { policy: 'mine', allowed: 'true' })
@@ -126,21 +126,21 @@ describe('several workers on one Redis', () => {
     const before = await counted()
     await replaceOne()
     expect(await counted()).toBe(before)
-    const line = server.logged().find(({ msg }) => String(msg).includes('A worker has ended'))
+    const line = server.log().find(({ msg }) => String(msg).includes('Worker exited'))
     expect(line).toMatchObject({ level: 'error', signal: 'SIGKILL', worker: expect.any(Number) })
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => check(`again-${i}`)))
     expect(answers.every(({ status }) => status === 200)).toBe(true)
   })
 
-  it('replace one that dies while the file has mistakes by what is in force', async () => {
+  it('replace a worker that dies while the file is invalid, with the active configuration', async () => {
     file.write(fileWith(70).replace('limit', 'limits'))
-    await until('the mistakes to be logged', () =>
-      server.logged().some(({ msg }) => String(msg).includes('has mistakes')),
+    await until('the errors to be logged', () =>
+      server.log().some(({ msg }) => String(msg).includes('is invalid')),
     )
     await replaceOne()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => check('mistakes')))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => check('invalid')))
     expect(new Set(answers.map(({ body }) => body.limit))).toStrictEqual(new Set([60]))
-    // By now none is left of those that were there when the file was first read again.
+    // All workers of the first reload have been replaced by now.
     const exposition = await expositionAt(server.url)
     const reloads = ['ok', 'failed'].map((result) =>
       valueIn(exposition, 'rate_limiter_config_reloads_total', { result }),
@@ -148,7 +148,7 @@ describe('several workers on one Redis', () => {
     expect(reloads).toStrictEqual([1, 1])
   })
 
-  it('replace one by what the service was started with, where that is not what the file says by now', async () => {
+  it('replace a worker with the options of the start, if the file has changed since', async () => {
     file.write(fileWith(80).replace(redis.url, 'redis://127.0.0.1:1'))
     await until('the new limit', async () => (await check('restart')).body.limit === 80)
     await replaceOne()
@@ -159,47 +159,47 @@ describe('several workers on one Redis', () => {
     await until('the limit from before', async () => (await check('back')).body.limit === 60)
   })
 
-  it('are looked after by one that takes up how much to log too', async () => {
-    const endings = () =>
-      server.logged().filter(({ msg }) => String(msg).includes('A worker has ended')).length
-    const before = endings()
+  it('have a primary that reloads its log level too', async () => {
+    const exits = () => server.log().filter(({ msg }) => String(msg).includes('Worker exited')).length
+    const before = exits()
     file.write(`${fileWith(90)}log: { level: fatal }\n`)
     await until('the new limit', async () => (await check('level')).body.limit === 90)
     await replaceOne()
-    expect(endings()).toBe(before)
+    expect(exits()).toBe(before)
     file.write(fileWith(60))
     await until('the limit from before', async () => (await check('level')).body.limit === 60)
   })
 
-  it('go on where one dies just as all are told something', async () => {
-    // Long to read: what they are to be told is sent when the one is dead already.
+  it('survive a worker that dies during a reload', async () => {
+    // Slow to load: the reload is sent when the worker is already dead.
     const others = Array.from(
       { length: 2000 },
       (_, i) => `  p${i}: { algorithm: fixed-window, limit: 1, window: 1d }\n`,
     )
-    // The other is the one that says what came of it.
+    // The other worker logs the result.
     const victim = childrenOf(server.process).at(-1)
-    const timesRead = () => server.logged().filter(({ msg }) => String(msg).includes('in force anew')).length
+    const timesRead = () =>
+      server.log().filter(({ msg }) => String(msg).includes('Configuration reloaded')).length
     const before = timesRead()
     file.write(`store: ${redisStore(redis)}\npolicies:\n${others.join('')}`)
     await until('the file to be read', () => timesRead() > before)
     server.process.kill('SIGHUP')
     process.kill(victim!, 'SIGKILL')
-    await until('it to be gone', () => !childrenOf(server.process).includes(victim!))
+    await until('the worker to exit', () => !childrenOf(server.process).includes(victim!))
     await until('the file to be read again', () => timesRead() > before + 1)
     expect(server.process.exitCode).toBe(null)
     file.write(fileWith(60))
     await until('the limit from before', async () => (await check('dead')).body.limit === 60)
   })
 
-  it('do not start where another listens, and say so once', async () => {
+  it('do not start if the port is in use, and report it once', async () => {
     const { port } = new URL(server.url)
-    const { code, says } = await runCommand(['start', '--port', port, '-c', file.path, '--workers', '2'])
+    const { code, output } = await runCommand(['start', '--port', port, '-c', file.path, '--workers', '2'])
     expect(code).toBe(1)
-    expect(says.match(/is taken/g)).toHaveLength(1)
+    expect(output.match(/is already in use/g)).toHaveLength(1)
   })
 
-  it('stop together, and end with 0', async () => {
+  it('stop together, and exit with 0', async () => {
     const workers = childrenOf(server.process)
     server.process.kill('SIGTERM')
     expect(await server.ended).toStrictEqual({ code: 0, signal: null })
@@ -208,10 +208,10 @@ describe('several workers on one Redis', () => {
 })
 
 describe('several workers in memory', () => {
-  it('are refused with a reason: they would not share a limit', async () => {
-    const { code, says } = await runCommand(['start', '--port', '0', '--workers', '2'])
+  it('are rejected with a reason: they would not share a limit', async () => {
+    const { code, output } = await runCommand(['start', '--port', '0', '--workers', '2'])
     expect(code).toBe(2)
-    expect(says).toMatch(/needs a store that they share/)
+    expect(output).toMatch(/needs a shared store/)
   })
 })
 

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
-import { wholeNumber } from '../address.js'
-import { formatCount } from '../format.js'
-import { NumberField } from '../lab/number-field.js'
-import { usePage } from '../page-context.js'
-import { useParam } from '../use-param.js'
+import { wholeNumber } from '../page/address.js'
+import { NumberField } from '../page/number-field.js'
+import { usePage } from '../page/page-context.js'
+import { useParam } from '../page/use-param.js'
+import { formatCount } from '../words/format.js'
+import { storeName } from './service/store-name.js'
 import { useSession, WithSession } from './session.js'
 
 export function Race() {
@@ -14,7 +15,7 @@ export function Race() {
   )
 }
 
-interface Finish {
+interface RaceRun {
   readonly admitted: number
   readonly tooMany: number
   readonly tookMs: number
@@ -25,8 +26,8 @@ interface Result {
   readonly limit: number
   readonly store: string
   readonly pauseMs: number
-  readonly naive: Finish
-  readonly ours: Finish
+  readonly naive: RaceRun
+  readonly ours: RaceRun
 }
 
 function RaceView() {
@@ -41,18 +42,18 @@ function RaceView() {
   const [result, setResult] = useState<Result>()
   const [problem, setProblem] = useState<string>()
 
-  async function run(): Promise<void> {
+  async function startRace(): Promise<void> {
     setRunning(true)
     setProblem(undefined)
     setResult(undefined)
-    const answer = await session.ask<Result>('api/v1/admin/race', {
+    const response = await session.request<Result>('api/v1/admin/race', {
       method: 'POST',
       body: { callers, limit },
     })
     setRunning(false)
-    if (answer.kind === 'ok') setResult(answer.body)
-    else if (answer.kind === 'unreachable') setProblem(all.dashboard.gate.tryAgain)
-    else setProblem(answer.status === 409 ? words.busy : answer.message)
+    if (response.kind === 'ok') setResult(response.body)
+    else if (response.kind === 'unreachable') setProblem(all.dashboard.gate.tryAgain)
+    else setProblem(response.status === 409 ? words.busy : response.message)
   }
 
   return (
@@ -63,7 +64,7 @@ function RaceView() {
         class="race-form"
         onSubmit={(event) => {
           event.preventDefault()
-          if (!isRunning) void run()
+          if (!isRunning) void startRace()
         }}
       >
         <NumberField
@@ -97,13 +98,19 @@ function RaceView() {
                 title={words.naive}
                 how={words.naiveHow}
                 result={result}
-                finish={result.naive}
+                run={result.naive}
                 fact="naive"
               />
-              <Lane title={words.ours} how={words.oursHow} result={result} finish={result.ours} fact="ours" />
+              <Lane
+                title={words.tidegate}
+                how={words.tidegateHow}
+                result={result}
+                run={result.ours}
+                fact="tidegate"
+              />
             </div>
             <p class="note">
-              {result.pauseMs > 0 ? words.onMemory(result.pauseMs) : words.onStore(result.store)}
+              {result.pauseMs > 0 ? words.onMemory(result.pauseMs) : words.onStore(storeName(result.store))}
             </p>
           </>
         )}
@@ -112,39 +119,39 @@ function RaceView() {
   )
 }
 
-/** One dot for each caller: admitted, admitted though it should not be, refused. */
+/** One mark per caller: admitted (filled dot), over the limit (filled square), denied (hollow dot). */
 function Lane({
   title,
   how,
   result,
-  finish,
+  run,
   fact,
 }: {
   title: string
   how: string
   result: Result
-  finish: Finish
+  run: RaceRun
   fact: string
 }) {
   const words = usePage().words.dashboard.race
   const { callers, limit } = result
-  const isOver = finish.tooMany > 0
-  const tooFew = Math.max(0, Math.min(limit, callers) - finish.admitted)
+  const isOver = run.tooMany > 0
+  const tooFew = Math.max(0, Math.min(limit, callers) - run.admitted)
   return (
     <section class="card">
       <h2>{title}</h2>
-      <p class={isOver ? 'race-count refused' : 'race-count'}>
-        <b data-fact={`${fact}-admitted`}>{formatCount(finish.admitted)}</b> {words.admitted}
+      <p class={isOver ? 'race-count denied' : 'race-count'}>
+        <b data-fact={`${fact}-admitted`}>{formatCount(run.admitted)}</b> {words.admitted}
         <small class="verdict" data-fact={`${fact}-over`}>
-          {tooFew > 0 ? words.under(tooFew) : words.over(finish.tooMany)}
+          {tooFew > 0 ? words.under(tooFew) : words.over(run.tooMany)}
         </small>
       </p>
       <div class="dots" aria-hidden="true">
         {Array.from({ length: callers }, (_, i) => (
-          <i key={i} class={`dot ${i >= finish.admitted ? '' : i < limit ? 'in' : 'over'}`} />
+          <i key={i} class={`dot ${i >= run.admitted ? '' : i < limit ? 'in' : 'over'}`} />
         ))}
       </div>
-      <p class="note">{`${how} (${words.tookMs(finish.tookMs)})`}</p>
+      <p class="note">{`${how} (${words.took(run.tookMs)})`}</p>
     </section>
   )
 }

@@ -1,25 +1,25 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { usePage } from '../page-context.js'
-import { type Answer, ask, type Question } from './ask.js'
-import { forgetHistory } from './live-source.js'
-import { readToken, writeToken } from './token.js'
+import { usePage } from '../page/page-context.js'
+import { clearHistory } from './service/live-source.js'
+import { type RequestResult, request, type ServiceRequest } from './service/request.js'
+import { readToken, writeToken } from './service/token.js'
 
 /** Access to the service with the token of this tab. */
 export interface Session {
   readonly token: string | undefined
   readonly storeKind: string
-  /** As `ask`, with the token. A 401 or 403 response leads back to the token form. */
-  ask<T>(path: string, question?: Question): Promise<Answer<T>>
-  /** Reports a 401 or 403 response of the service. */
-  refused(status: number): void
+  /** Sends a request with the token. A 401 or 403 response leads back to the token form. */
+  request<T>(path: string, options?: ServiceRequest): Promise<RequestResult<T>>
+  /** Leads back to the token form if `status` is 401 or 403. */
+  onUnauthorized(status: number): void
 }
 
 const Context = createContext<Session | undefined>(undefined)
 
 export function useSession(): Session {
   const session = useContext(Context)
-  if (session === undefined) throw new Error('used outside of a session')
+  if (session === undefined) throw new Error('useSession must be used inside WithSession')
   return session
 }
 
@@ -29,7 +29,7 @@ interface Info {
 
 const RETRY_MS = 2000
 
-/** Shows its children to administrators, and a form for the token to others. */
+/** Shows its children if there is an admin token, else a form for the token. */
 export function WithSession({ children }: { children: ComponentChildren }) {
   const words = usePage().words.dashboard.gate
   const [info, setInfo] = useState<Info>()
@@ -40,14 +40,14 @@ export function WithSession({ children }: { children: ComponentChildren }) {
   useEffect(() => {
     const leaving = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    const look = async () => {
-      const answer = await ask<Info>('actuator/info', { signal: leaving.signal })
+    const load = async () => {
+      const result = await request<Info>('actuator/info', { signal: leaving.signal })
       if (leaving.signal.aborted) return
-      setUnreachable(answer.kind !== 'ok')
-      if (answer.kind === 'ok') setInfo(answer.body)
-      else timer = setTimeout(look, RETRY_MS)
+      setUnreachable(result.kind !== 'ok')
+      if (result.kind === 'ok') setInfo(result.body)
+      else timer = setTimeout(load, RETRY_MS)
     }
-    void look()
+    void load()
     return () => {
       leaving.abort()
       clearTimeout(timer)
@@ -56,23 +56,23 @@ export function WithSession({ children }: { children: ComponentChildren }) {
 
   const change = (next: string | undefined) => {
     writeToken(next)
-    forgetHistory()
+    clearHistory()
     setStatus(undefined)
     setToken(next)
   }
   const storeKind = info?.store.kind ?? ''
   const session = useMemo((): Session => {
-    const refused = (status: number) => {
+    const onUnauthorized = (status: number) => {
       if (status === 401 || status === 403) setStatus(status)
     }
     return {
       token,
       storeKind,
-      refused,
-      async ask(path, question) {
-        const answer = await ask<never>(path, { ...question, token })
-        if (answer.kind === 'refused') refused(answer.status)
-        return answer
+      onUnauthorized,
+      async request(path, options) {
+        const result = await request<never>(path, { ...options, token })
+        if (result.kind === 'error') onUnauthorized(result.status)
+        return result
       },
     }
   }, [token, storeKind])
@@ -80,7 +80,7 @@ export function WithSession({ children }: { children: ComponentChildren }) {
   if (info === undefined) {
     return <p class="lead waiting">{isUnreachable ? words.unreachable : words.loading}</p>
   }
-  if (status === 403) return <p class="lead waiting">{words.notHere}</p>
+  if (status === 403) return <p class="lead waiting">{words.hostNotAllowed}</p>
   if (status === 401 || token === undefined) {
     return <TokenForm wasWrong={status === 401 && token !== undefined} onToken={change} />
   }
@@ -107,7 +107,7 @@ function TokenForm({ wasWrong, onToken }: { wasWrong: boolean; onToken: (token: 
   }, [isWrong])
   return (
     <form
-      class="card door"
+      class="card token-form"
       onSubmit={(event) => {
         event.preventDefault()
         // A header accepts visible ASCII characters only.

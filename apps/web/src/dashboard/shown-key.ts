@@ -1,6 +1,6 @@
 /**
- * A key for people to read. What turns the direction of text is written out: a key with it would look like somebody
- * else's, and turn around the question that it stands in.
+ * A key as it is displayed. Bidirectional control characters are escaped, because they could make a key look like
+ * another one or reorder the text around it.
  */
 export function shownKey(key: string): string {
   return key.replace(/\p{Bidi_Control}/gu, (character) => {

@@ -1,12 +1,12 @@
 import { useMemo } from 'preact/hooks'
-import { oneOf } from '../address.js'
-import { usePage } from '../page-context.js'
+import { oneOf } from '../page/address.js'
+import { usePage } from '../page/page-context.js'
+import { type FactsOf, STORIES, STORY_IDS, type StoryId } from '../simulation/stories.js'
 import type { Words } from '../words/words.js'
-import { type FactsOf, STORIES, STORY_IDS, type StoryId } from './stories.js'
-import { Timeline } from './timeline.js'
-import { usePlayback } from './use-playback.js'
+import { usePlayback } from './playback/use-playback.js'
+import { Timeline } from './timeline/timeline.js'
 
-/** One scenario each, with a short text about it. */
+/** Short texts, each with a scenario. */
 export function Stories() {
   const { words, place, linkTo } = usePage()
   const chosen = oneOf(place.params.get('story'), STORY_IDS, 'boundary')
@@ -34,10 +34,11 @@ export function Stories() {
 }
 
 function StoryView({ id }: { id: StoryId }) {
-  const { words } = usePage()
+  const { words, linkTo } = usePage()
   const { scenario, lanes, facts } = useMemo(() => STORIES[id](), [id])
   const playback = usePlayback(scenario)
-  const { title, paragraphs, notice } = tell(words, id, facts as FactsOf<typeof id>)
+  const next = STORY_IDS[STORY_IDS.indexOf(id) + 1]
+  const { title, paragraphs, hint } = textsOf(words, id, facts as FactsOf<typeof id>)
   return (
     <article data-story={id}>
       <h2>{title}</h2>
@@ -45,16 +46,23 @@ function StoryView({ id }: { id: StoryId }) {
         {paragraphs.map((paragraph) => (
           <p key={paragraph}>{paragraph}</p>
         ))}
-        <p class="notice">
-          <b>{words.stories.notice}</b> {notice}
+        <p class="hint">
+          <b>{words.stories.hint}</b> {hint}
         </p>
       </div>
-      <Timeline scenario={scenario} lanes={lanes} playback={playback} />
+      <Timeline scenario={scenario} lanes={lanes} playback={playback} headings="h3" />
+      {next !== undefined && (
+        <p class="next-story">
+          <a href={linkTo('stories', new Map([['story', next]]))}>
+            {words.stories.next(words.stories.texts[next].title)}
+          </a>
+        </p>
+      )}
     </article>
   )
 }
 
-function tell<K extends StoryId>(words: Words, id: K, facts: FactsOf<K>) {
-  const { title, text, notice } = words.stories.texts[id]
-  return { title, paragraphs: text(facts), notice: notice(facts) }
+function textsOf<K extends StoryId>(words: Words, id: K, facts: FactsOf<K>) {
+  const { title, text, hint } = words.stories.texts[id]
+  return { title, paragraphs: text(facts), hint: hint(facts) }
 }

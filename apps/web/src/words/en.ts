@@ -1,53 +1,109 @@
-import { formatDuration } from '../format.js'
-import type { LimiterState } from '../lab/state.js'
+import type { AlgorithmState } from '../simulation/state.js'
+import type { CalendarUnit } from '../simulation/windows.js'
+import { enConcurrency } from './en-concurrency.js'
 import { dashboardEn } from './en-dashboard.js'
+import { enLeases } from './en-leases.js'
 import { enStories } from './en-stories.js'
+import { formatCount, formatsFor } from './format.js'
+
+const format = formatsFor('en')
+
+const durations = {
+  '1s': '1 second',
+  '10s': '10 seconds',
+  '30s': '30 seconds',
+  '1m': '1 minute',
+  '5m': '5 minutes',
+  '15m': '15 minutes',
+  '1h': '1 hour',
+  '1d': '1 day',
+}
+
+const worst = (count: number, limit: number) => `worst window ${count}, limit ${limit}`
 
 export const en = {
   name: 'English',
+  format,
   shell: {
-    skip: 'Skip to the content',
+    skip: 'Skip to content',
     views: 'Views',
-    toLight: 'Light colours',
-    toDark: 'Dark colours',
-    footer: 'The lab runs the real @tidegate/core in your browser. Nothing you do here is sent anywhere.',
+    toLight: 'Light theme',
+    toDark: 'Dark theme',
+    footer: 'The lab runs the real @tidegate/core in your browser. Nothing is sent anywhere.',
+    links: 'Links',
+    apiReference: 'API reference',
+    install: 'Install:',
+    loadFailed: 'This part of the page could not be loaded. Reload the page.',
   },
   views: { compare: 'Compare', stories: 'Stories', choose: 'Choose' },
   dashboard: dashboardEn,
+  fields: {
+    range: (min: number, max: number) => `Must be from ${formatCount(min)} to ${formatCount(max)}.`,
+  },
+  copy: {
+    copy: 'Copy',
+    copied: 'Copied',
+    label: (title: string) => `Copy ${title}`,
+  },
   algorithms: {
     'fixed-window': 'Fixed window',
     'sliding-window-log': 'Sliding window log',
     'sliding-window-counter': 'Sliding window counter',
     'token-bucket': 'Token bucket',
     'leaky-bucket': 'Leaky bucket',
+    concurrency: 'Concurrency',
   },
   lab: {
     time: 'Time',
     play: 'Play',
     pause: 'Pause',
-    stepBack: 'Back to the request before',
-    stepOn: 'On to the next request',
+    stepBack: 'Previous request',
+    stepForward: 'Next request',
     speed: 'Speed',
-    arrivals: 'Arrivals',
-    requests: 'requests',
+    arrivals: 'Requests',
+    requests: 'in total',
+    perBin: (binMs: number) => `requests per ${format.duration(binMs)}`,
     allowed: 'allowed',
-    refused: 'refused',
-    legend: 'Show or hide',
+    denied: 'denied',
+    level: 'state',
+    limit: 'limit',
+    windowStart: 'window start',
+    blocked: 'blocked',
+    blockedFor: (ms: number) => `Blocked for ${format.duration(ms)}`,
+    chartLegend: 'Legend',
+    levels: {
+      'fixed-window': 'count in window',
+      'sliding-window-log': 'entries in log',
+      'sliding-window-counter': 'estimated count',
+      'token-bucket': 'tokens left',
+      'leaky-bucket': 'requests queued',
+    },
+    legend: 'Show or hide algorithms',
     naive: (name: string) => `${name}, naive`,
-    worst: (count: number, limit: number) => `worst window ${count}, limit ${limit}`,
-    limitIs: (limit: number, windowMs: number) => `The limit: ${limit} in ${formatDuration(windowMs)}`,
-    laneChart: (name: string) => `${name}: requests allowed and refused over time, and its level`,
-    linesChart: 'One line for each algorithm over time',
-    inLastWindow: (windowMs: number) => `Admitted in the last ${formatDuration(windowMs)}, and the limit`,
-    through: (binMs: number) => `Went on their way, per ${formatDuration(binMs)}`,
-    cut: (count: number) => `Only the first ${count} requests are shown.`,
-    drawLabel:
-      'Draw requests: click or drag; with the keyboard, arrows left and right choose, up and down change',
-    drawCell: (atMs: number, count: number) => `at ${formatDuration(atMs)}: ${count} requests`,
-    inside: (state: LimiterState): string => {
+    /** The most requests in any window so far, and the bound of the algorithm. */
+    worst: {
+      'fixed-window': worst,
+      'sliding-window-log': worst,
+      'sliding-window-counter': worst,
+      'token-bucket': (count: number, bound: number) => `worst window ${count}, capacity + refill ${bound}`,
+      'leaky-bucket': (count: number, bound: number) => `worst window ${count}, capacity + leak ${bound}`,
+    },
+    limitIs: (limit: number, windowMs: number) => `Limit: ${format.limit(limit, windowMs)}`,
+    limitInCalendar: (limit: number, unit: CalendarUnit, timeZone: string) =>
+      `Limit: ${format.calendarLimit(limit, unit)}, ${timeZone}`,
+    laneChart: (name: string) => `${name}: allowed and denied requests over time, and its state`,
+    linesChart: 'One line per algorithm over time',
+    inLastWindow: (windowMs: number) => `Admitted in the last ${format.period(windowMs)}, vs limit`,
+    released: (binMs: number) => `Released per ${format.period(binMs)}`,
+    cut: (count: number) => `Only the first ${formatCount(count)} requests are shown.`,
+    drawLabel: 'Draw requests: click or drag. Keyboard: left and right arrows select, up and down change',
+    drawCell: (atMs: number, count: number) => `at ${format.duration(atMs)}: ${count} requests`,
+    inside: (state: AlgorithmState): string => {
       switch (state.kind) {
         case 'fixed-window':
-          return `${state.count} of ${state.limit} in this window`
+          return state.elapsed === undefined
+            ? `no window open, limit ${state.limit}`
+            : `${state.count} of ${state.limit} in this window`
         case 'sliding-window-log':
           return `${state.count} of ${state.limit} in the log`
         case 'sliding-window-counter': {
@@ -58,102 +114,175 @@ export const en = {
           return `${state.tokens.toFixed(1)} of ${state.capacity} tokens`
         case 'leaky-bucket':
           return state.level > 0
-            ? `${state.level.toFixed(1)} of ${state.capacity}; the next waits ${formatDuration(state.waitMs)}`
-            : `empty, room for ${state.capacity}`
+            ? `${state.level.toFixed(1)} of ${state.capacity}; next delay ${format.duration(state.waitMs)}`
+            : `empty, capacity ${state.capacity}`
       }
     },
   },
   stories: {
     title: 'Eight stories',
-    lead: 'What goes wrong, what looks wrong and is not, and why. The numbers in the texts are those of the run below them.',
+    lead: 'Common surprises with rate limits, and their causes. The numbers in each text come from the run below it.',
     list: 'Stories',
-    notice: 'To notice',
+    hint: 'Hint:',
+    next: (title: string) => `Next: ${title}`,
     texts: enStories,
   },
   choose: {
-    title: 'Which one do I need?',
-    lead: 'At most four questions. They end in a policy to take away.',
+    title: 'Which limit do I need?',
+    lead: 'A few questions, then a policy you can copy.',
+    use: 'What do you want to limit?',
+    uses: {
+      requests: {
+        text: 'Requests per unit of time',
+        examples: 'An API, a web page, a webhook. Limits the number of requests per second, minute or hour.',
+      },
+      attempts: {
+        text: 'Failed attempts',
+        examples: '"5 failed logins in 15 minutes", wrong codes, wrong coupon numbers.',
+      },
+      quota: {
+        text: 'A quota per day or month',
+        examples:
+          '"1,000 reports a month", a free plan, a daily budget. The count resets at midnight in a time zone.',
+      },
+      'in-flight': {
+        text: 'Requests in flight',
+        examples: 'Uploads, reports, calls to a slow API. Limits how many run at the same time.',
+      },
+      tokens: {
+        text: 'A cost that is known later',
+        examples:
+          'Tokens of a language model, money, bytes. The cost is known when the response is complete.',
+      },
+    },
     yes: 'Yes',
     no: 'No',
-    result: 'The answer',
+    result: 'Recommended policy',
     questions: {
       bursts: {
-        ask: 'May a client send many at once, as long as its average holds?',
-        why: 'Pages that load ten things at a time, apps that come back from sleep, batch jobs.',
+        text: 'Are short bursts fine as long as the average stays within the limit?',
+        examples: 'Pages that load ten resources at once, apps that wake from sleep, batch jobs.',
       },
       even: {
-        ask: 'Must whatever is behind the limit be reached at an even pace?',
-        why: 'A printer, a partner with a strict quota, a queue of slow jobs. Requests are told how long to wait.',
+        text: 'Does the backend need requests at a steady pace?',
+        examples:
+          'A printer, a partner with a strict quota, a queue of slow jobs. Each allowed request gets a delay.',
       },
       simple: {
-        ask: 'Is it a quota that people should be able to name, and is it fine if twice as much passes around a boundary?',
-        why: '"1,000 a day, new at midnight UTC". Nothing is simpler or cheaper.',
+        text: 'Is it a simple calendar quota, where up to twice the limit around the reset is acceptable?',
+        examples: '"1,000 a day, reset at midnight UTC". The simplest and cheapest algorithm.',
       },
       exact: {
-        ask: 'Must there never be more than the limit in any window, provably?',
-        why: 'Logins, payments, text messages. It remembers every request, so the limit should be small.',
+        text: 'Must the limit hold in every window, wherever the window starts?',
+        examples:
+          'Logins, payments, text messages. The algorithm stores every request, so keep the limit small.',
       },
     },
     because: {
-      'token-bucket': 'A burst up to the capacity, then the steady rate. The usual choice for an API.',
+      'token-bucket': 'Bursts up to the capacity, then a steady rate. The usual choice for an API.',
       'leaky-bucket':
-        'Takes in up to the capacity and says how long to hold each request, so that they leave evenly.',
+        'Accepts up to the capacity and returns a delay for each request, so that they leave at an even pace.',
       'fixed-window':
-        'One count that starts again with every window. Remember the boundary: twice the limit can pass around it.',
+        'One counter that restarts with every window. Up to twice the limit can pass around the boundary.',
       'sliding-window-log':
-        'The time of every unit is kept: never more than the limit, wherever you lay the window.',
+        'Stores the time of every unit, so the limit holds in every window, wherever it starts.',
       'sliding-window-counter':
-        'Two counts that come close to the log, for any limit. The everyday limit of so many per minute.',
+        'Two counters that approximate the log, for any limit. A good default for limits such as "100 per minute".',
+      attempts:
+        'A fixed window that starts with the first attempt of each key. With a block, a denied key stays denied for longer than the window.',
+      quota: 'A fixed window aligned to the calendar: the count resets at midnight in the time zone.',
+      concurrency: 'Each request holds a slot while it runs. The slot of a crashed process expires.',
+      tokens: 'Reserve an estimate before the work, and settle it with the actual cost.',
     },
+    blockFor: 'Block when denied',
+    noBlock: 'No block',
+    ttl: 'Slot expires after',
+    tryIt: 'Try it in the lab',
     keys: 'Keys (clients)',
-    yamlNote: 'tidegate.yaml, for: tidegate start --config tidegate.yaml',
+    yamlNote: 'Save as tidegate.yaml, then run: tidegate start --config tidegate.yaml',
     typescriptNote: 'In your own process, without the service',
-    curlNote: 'Asking the service that has this file',
+    curlNotes: {
+      requests: 'Send a check to a service that uses this file',
+      attempts: 'Send a check to a service that uses this file',
+      quota: 'Send a check to a service that uses this file',
+      'in-flight': 'Acquire a slot of a service that uses this file, then release it',
+      tokens: 'Reserve an estimate at a service that uses this file, then settle the actual cost',
+    },
     memory: 'Memory',
-    inProcess: 'In the process',
+    inProcess: 'In process',
     inRedis: 'In Redis',
     memoryNote: (keys: string) =>
-      `About, for ${keys} keys that all have used up their limit, with short names. Worked out from docs/benchmarks.md, where the runs are.`,
-    copy: 'Copy',
-    copied: 'Copied',
-    copyWhat: (what: string) => `Copy: ${what}`,
+      `Estimate for ${keys} keys at their limit, with short names (see docs/benchmarks.md).`,
   },
+  leases: enLeases,
+  concurrency: enConcurrency,
   compare: {
-    title: 'One stream of requests, five ways to limit it',
-    lead: 'Choose the traffic and the numbers, then hold the clock: play it, drag it, or step from request to request.',
+    show: 'Comparisons',
+    shown: {
+      algorithms: {
+        label: 'Algorithms',
+        title: 'Five algorithms, the same requests',
+        lead: 'Choose traffic and limits, then control the clock: play, drag, or step from request to request.',
+      },
+      leases: {
+        label: 'Leases',
+        title: 'One limit, fewer store calls',
+        lead: 'With a lease, a process takes units of a busy key in advance and decides the next checks without the store. The limit still holds.',
+      },
+      concurrency: {
+        label: 'Concurrency',
+        title: 'Requests in flight',
+        lead: 'A request holds a slot while it runs. While all slots are in use, further requests are denied.',
+      },
+    },
     traffic: 'Traffic',
-    policy: 'Numbers',
+    policy: 'Limits',
     window: 'Window',
-    sameAsLimit: '0: as the limit',
+    sameAsLimit: 'Default: the limit',
+    start: 'Window start',
+    starts: { epoch: 'Clock-aligned', 'first-request': 'First request' },
+    timeZone: 'Time zone',
+    countDenied: 'Count denied requests',
+    clear: 'Clear the drawing',
+    policyNote:
+      'The window start and calendar windows apply to the fixed window only. Counting denied requests applies to the three window algorithms, and blocking to all five.',
     kinds: {
       steady: 'Steady',
       bursts: 'Bursts',
       boundary: 'Boundary attack',
       ramp: 'Ramp',
       random: 'Random',
-      drawn: 'Your own',
+      drawn: 'Draw your own',
     },
     kindNotes: {
-      steady: 'One request after the other, always as far apart.',
-      bursts: 'Many requests in the same moment, then silence.',
-      boundary: 'As many as allowed right before a window ends, and again right after.',
-      ramp: 'It starts with nothing and grows evenly.',
-      random: 'Independent requests, as from many people. The same seed gives the same traffic.',
-      drawn: 'Click or drag in the row of arrivals. With the keyboard: arrows, Page Up, Page Down, Delete.',
+      steady: 'Evenly spaced requests.',
+      bursts: 'Many requests at the same moment, then silence.',
+      boundary: 'A full limit of requests right before a window ends, and again right after.',
+      ramp: 'Starts at zero and grows steadily.',
+      random: 'Independent requests from many clients. The same seed gives the same traffic.',
+      drawn: 'Click or drag in the Requests row. Keyboard: arrows, Page Up, Page Down, Delete.',
     },
     numbers: {
       limit: 'Limit',
       capacity: 'Bucket capacity',
+      block: 'Block (% of window)',
       windows: 'Windows shown',
       rate: 'Requests per window',
       size: 'Requests per burst',
-      every: 'Every (% of window)',
-      lead: 'Within (% of window)',
+      every: 'Interval (% of window)',
+      lead: 'Length (% of window)',
       seed: 'Seed',
     },
-    windows: { '1s': '1 second', '10s': '10 seconds', '1m': '1 minute', '1h': '1 hour', '1d': '1 day' },
+    durations,
+    windows: {
+      ...durations,
+      day: 'Calendar day',
+      week: 'Calendar week',
+      month: 'Calendar month',
+      year: 'Calendar year',
+    },
   },
 }
 
-/** Every text of the page. The compiler holds the other languages to the same keys and the same numbers. */
+/** All texts of the page. The compiler requires the same keys and parameters in every language. */
 export type Words = typeof en

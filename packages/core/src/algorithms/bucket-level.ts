@@ -1,9 +1,9 @@
-import type { LeakyBucketPolicy, TokenBucketPolicy } from '../policy.js'
+import type { LeakyBucketPolicy, TokenBucketPolicy } from '../policy/index.js'
 import { mulDivCeil, mulDivFloor } from '../units/exact.js'
 
 /**
- * Converts a level that was counted under another rate, where one unit counted as `unit`, to the policy's own unit `d`.
- * The result is at most a full bucket, and is rounded in the direction that never gains the client anything.
+ * Converts a level that was counted under another rate, where one unit counted as `unit`, to the policy's own unit `d`,
+ * rounded so that the client never gains. The absolute value of the result is at most 2^53 − 1.
  */
 export function convertLevel(
   policy: TokenBucketPolicy | LeakyBucketPolicy,
@@ -11,9 +11,10 @@ export function convertLevel(
   unit: number,
   rounding: 'down' | 'up',
 ): number {
-  // Whole units first: below the capacity, no later value can pass 2^53.
+  if (level < 0) return -convertLevel(policy, -level, unit, rounding === 'down' ? 'up' : 'down')
+  // Whole units first: the rest is below one unit.
   const whole = Math.floor(level / unit)
-  if (whole >= policy.capacity) return policy.full
   const mulDiv = rounding === 'down' ? mulDivFloor : mulDivCeil
-  return whole * policy.d + mulDiv(level - whole * unit, policy.d, unit)
+  const rest = mulDiv(level - whole * unit, policy.d, unit)
+  return Math.min(Number.MAX_SAFE_INTEGER, whole * policy.d + rest)
 }

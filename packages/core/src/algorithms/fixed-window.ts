@@ -1,9 +1,18 @@
-import type { FixedWindowPolicy } from '../policy.js'
-import { type Mode, type Outcome, type Refund, toDecision, windowStart } from './algorithm.js'
+import type { FixedWindowPolicy } from '../policy/index.js'
+import {
+  addCounts,
+  isCharged,
+  type Mode,
+  type Outcome,
+  type Refund,
+  toDecision,
+  windowStart,
+} from './algorithm.js'
 
 /*
- * Fixed window. Time is cut into windows of one length, aligned to the Unix epoch. Each key has a count, which starts
- * again with every window. A request is allowed if the count and its cost together are at most the limit.
+ * Fixed window. Each key has a count, which starts again with every window. A request is allowed if the count and its
+ * cost together are at most the limit. Windows are aligned to the Unix epoch, begin with the key's first request, or are
+ * those of a calendar. An unfinished window is finished as it was begun, whatever the policy says now.
  *
  * The Lua twin is packages/redis/lua/fixed-window.lua.
  */
@@ -14,6 +23,8 @@ export interface FixedWindowState {
   readonly count: number
   readonly start: number
   readonly length: number
+  /** Present if reservations were charged to this state: see reservations/record.ts. */
+  readonly room?: number | undefined
   readonly expiresAt: number
 }
 
@@ -24,50 +35,41 @@ export function decide(
   cost: number,
   mode: Mode,
 ): Outcome<FixedWindowState> {
-  const { limit, windowUs } = policy
-  let start = state === undefined ? windowStart(now, windowUs) : state.start
-  let length = state === undefined ? windowUs : state.length
+  const { limit } = policy
+  let { start, length } = state ?? windowAt(policy, now)
   let count = state === undefined ? 0 : state.count
 
   // 1. Clock: if the clock stepped back by at most a window, decide as of the state's window. If it stepped back
   //    further, the state was written under another clock and its count moves into the current window.
-  const at = start > now && start - now <= windowUs ? start : now
+  const at = start > now && start - now <= length ? start : now
   const moved = start > at
-  if (moved) start = windowStart(now, length)
+  if (moved) ({ start, length } = windowAt(policy, now))
 
   // 2. State now: the count starts again once its window is over.
   if (at >= start + length) {
-    start = windowStart(at, windowUs)
-    length = windowUs
+    ;({ start, length } = windowAt(policy, at))
     count = 0
   }
 
   // 3. Decision.
-  const room = Math.max(0, limit - count)
-  const allowed = cost <= room
-  const charged = allowed && mode === 'take'
-  const retryAfter = allowed ? 0 : start + length - now
-  if (charged) {
-    // An unfinished window of another length hands its count over to the current one.
-    if (length !== windowUs) {
-      start = windowStart(at, windowUs)
-      length = windowUs
-    }
-    count += cost
-  }
+  const allowed = mode === 'charge' || cost <= limit - count
+  const charged = isCharged(mode, allowed, policy.countDenied)
+  if (charged) count = addCounts(count, cost)
 
   // 4. New state.
   const end = start + length
   const next: FixedWindowState | undefined =
     charged || (moved && mode !== 'peek')
-      ? { algorithm: 'fixed-window', count, start, length, expiresAt: end }
+      ? { algorithm: 'fixed-window', count, start, length, room: state?.room, expiresAt: end }
       : state
 
   // 5. Waits.
-  const remaining = charged ? room - cost : room
+  const remaining = Math.max(0, limit - count)
+  const retryAfter = allowed ? 0 : end - now
   const resetAfter = count === 0 ? 0 : end - now
+  const overBy = mode === 'charge' ? Math.max(0, count - limit) : undefined
   return {
-    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter }),
+    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, overBy }),
     state: next,
   }
 }
@@ -82,9 +84,20 @@ export function refund(
 ): Refund<FixedWindowState> {
   const { count, start, length } = state
   const end = start + length
-  const at = start > now && start - now <= policy.windowUs ? start : now
+  const at = start > now && start - now <= length ? start : now
   const counts = at >= start && at < end && decidedAt >= start && decidedAt < end
   const given = counts ? Math.min(cost, count) : 0
   if (given === 0) return { given, state }
-  return { given, state: given === count ? undefined : { ...state, count: count - given } }
+  // Without its state, a window that began with the first request would begin again with the next.
+  const isOver = given === count && policy.windowKind !== 'first-request'
+  return { given, state: isOver ? undefined : { ...state, count: count - given } }
+}
+
+/** The window that a request at this time belongs to, or begins. */
+function windowAt(policy: FixedWindowPolicy, time: number): { start: number; length: number } {
+  const { windowKind, windowUs, calendar } = policy
+  if (windowKind === 'epoch') return { start: windowStart(time, windowUs), length: windowUs }
+  if (windowKind === 'first-request') return { start: time, length: windowUs }
+  const { start, end } = calendar!.windowAt(time)
+  return { start, length: end - start }
 }

@@ -1,4 +1,4 @@
-import type { AlgorithmName, Policy } from '../policy.js'
+import type { AlgorithmName, RatePolicy } from '../policy/index.js'
 import type { Algorithm, Mode, Outcome, Refund } from './algorithm.js'
 import * as fixedWindow from './fixed-window.js'
 import * as leakyBucket from './leaky-bucket.js'
@@ -17,6 +17,9 @@ export type KeyState =
   | tokenBucket.TokenBucketState
   | leakyBucket.LeakyBucketState
 
+export { MAX_ROOM } from './algorithm.js'
+export { raiseLevel } from './token-bucket.js'
+
 // TypeScript cannot express that `policy.algorithm` picks the algorithm whose policies and states fit.
 const ALGORITHMS = {
   'fixed-window': { decide: fixedWindow.decide, refund: fixedWindow.refund },
@@ -24,7 +27,7 @@ const ALGORITHMS = {
   'sliding-window-counter': { decide: slidingWindowCounter.decide, refund: slidingWindowCounter.refund },
   'token-bucket': { decide: tokenBucket.decide, refund: tokenBucket.refund },
   'leaky-bucket': { decide: leakyBucket.decide, refund: leakyBucket.refund },
-} as unknown as Record<AlgorithmName, Algorithm<Policy, KeyState>>
+} as unknown as Record<AlgorithmName, Algorithm<RatePolicy, KeyState>>
 
 /**
  * Decides one request: a pure function, with which any store can offer all five algorithms. Pass the state that the
@@ -32,10 +35,10 @@ const ALGORITHMS = {
  * Store the returned state if it is not the one that was passed.
  *
  * A state that was written by another algorithm counts as none. The cost must be a whole number from 1 to the policy's
- * limit; a store checks that with `assertCost` before.
+ * limit, or in mode `charge` one that `assertCharge` accepts; a store checks that before.
  */
 export function decide(
-  policy: Policy,
+  policy: RatePolicy,
   state: KeyState | undefined,
   now: number,
   cost: number,
@@ -50,7 +53,7 @@ export function decide(
 
 /** Gives back up to `cost` units of a decision that was made at `decidedAt`. A returned state of undefined: delete it. */
 export function refund(
-  policy: Policy,
+  policy: RatePolicy,
   state: KeyState | undefined,
   now: number,
   decidedAt: number,

@@ -1,5 +1,5 @@
-import type { LeakyBucketPolicy } from '../policy.js'
-import { type Mode, type Outcome, type Refund, toDecision } from './algorithm.js'
+import type { LeakyBucketPolicy } from '../policy/index.js'
+import { isCharged, type Mode, type Outcome, type Refund, toDecision } from './algorithm.js'
 import { convertLevel } from './bucket-level.js'
 
 /*
@@ -9,6 +9,7 @@ import { convertLevel } from './bucket-level.js'
  *
  * All numbers are whole, so nothing is lost to rounding. The rate is a fraction, `n` units per `d` microseconds. The
  * level counts one unit as `d`, so it falls by exactly `n` per microsecond, and a full bucket is `full = capacity * d`.
+ * A charge can pour in more than fits: the level is then above `full`, up to 2^53 − 1.
  *
  * The Lua twin is packages/redis/lua/leaky-bucket.lua.
  */
@@ -41,12 +42,10 @@ export function decide(
   let level = state === undefined ? 0 : levelAt(policy, state, at)
 
   // 3. Decision.
-  const room = Math.floor((full - level) / d)
-  const allowed = cost <= room
-  const charged = allowed && mode === 'take'
-  const retryAfter = allowed ? 0 : at - now + Math.ceil((level + cost * d - full) / n)
-  const delay = allowed && level > 0 ? at - now + Math.ceil(level / n) : 0
-  if (charged) level += cost * d
+  const allowed = mode === 'charge' || cost <= Math.floor((full - level) / d)
+  const charged = isCharged(mode, allowed, false)
+  const delay = allowed && mode !== 'charge' && level > 0 ? at - now + Math.ceil(level / n) : 0
+  if (charged) level = Math.min(Number.MAX_SAFE_INTEGER, level + cost * d)
 
   // 4. New state. The wait is counted from now: as a time since the epoch it could pass 2^53 before it is rounded.
   const emptyAfter = at - now + Math.ceil(level / n)
@@ -56,10 +55,12 @@ export function decide(
       : state
 
   // 5. Waits.
-  const remaining = charged ? room - cost : room
+  const remaining = Math.max(0, Math.floor((full - level) / d))
+  const retryAfter = allowed ? 0 : at - now + Math.ceil((level - full + cost * d) / n)
   const resetAfter = level === 0 ? 0 : emptyAfter
+  const overBy = mode === 'charge' ? Math.max(0, Math.ceil((level - full) / d)) : undefined
   return {
-    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay }),
+    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, delay, overBy }),
     state: next,
   }
 }
@@ -89,5 +90,5 @@ export function refund(
 /** The level at `at` in the policy's unit. A state from another clock (`time` after `at`) lost nothing. */
 function levelAt(policy: LeakyBucketPolicy, { level, unit, time }: LeakyBucketState, at: number): number {
   const stored = unit === policy.d ? level : convertLevel(policy, level, unit, 'up')
-  return Math.max(0, Math.min(policy.full, stored) - Math.max(0, at - time) * policy.n)
+  return Math.max(0, stored - Math.max(0, at - time) * policy.n)
 }

@@ -12,6 +12,8 @@ export interface Log {
   readonly tail: number
   /** The number of units before the tail, counted like the runs' totals. */
   readonly total: number
+  /** The number of units that are no longer counted, in the same count. It can lie within the first run. */
+  readonly base: number
   /** Added to every time in the array, so that a log moves to another clock without a change to its runs. */
   readonly shift: number
 }
@@ -25,12 +27,12 @@ export function newestTime(log: Log): number {
   return log.head === log.tail ? 0 : timeOf(log, log.tail - 1)
 }
 
-export function unitsIn(log: Log): number {
-  return log.total - unitsBefore(log, log.head)
+export function unitsIn({ total, base }: Log): number {
+  return total - base
 }
 
 export function unitsOf(log: Log, run: number): number {
-  return unitsBefore(log, run + 1) - unitsBefore(log, run)
+  return unitsBefore(log, run + 1) - Math.max(log.base, unitsBefore(log, run))
 }
 
 function unitsBefore({ runs, tail, total }: Log, run: number): number {
@@ -39,34 +41,42 @@ function unitsBefore({ runs, tail, total }: Log, run: number): number {
 
 /** The time of the `number`th oldest unit. */
 export function timeOfUnit(log: Log, number: number): number {
-  const target = unitsBefore(log, log.head) + number
+  const target = log.base + number
   return timeOf(log, firstRun(log, (run) => unitsBefore(log, run) >= target) - 1)
 }
 
 /** Without the units whose time is `time` or earlier. */
 export function dropUntil(log: Log, time: number): Log {
   if (log.head === log.tail || timeOf(log, log.head) > time) return log
-  return { ...log, head: firstRun(log, (run) => timeOf(log, run) > time) }
+  const head = firstRun(log, (run) => timeOf(log, run) > time)
+  return { ...log, head, base: unitsBefore(log, head) }
 }
 
 /** With `units` more at `time`, which is not before the newest unit. */
 export function append(log: Log, time: number, units: number): Log {
-  if (log.head === log.tail) return { runs: [time, 0], head: 0, tail: 1, total: units, shift: 0 }
+  if (log.head === log.tail) return { runs: [time, 0], head: 0, tail: 1, total: units, base: 0, shift: 0 }
   if (newestTime(log) === time) return { ...log, total: log.total + units }
-  const { runs, head, tail, total, shift } = canGrow(log) ? log : copy(log)
+  const { runs, head, tail, total, base, shift } = canGrow(log) ? log : copy(log)
   runs.push(time - shift, total)
-  return { runs, head, tail: tail + 1, total: total + units, shift }
+  return { runs, head, tail: tail + 1, total: total + units, base, shift }
+}
+
+/** With at most the newest `units`. */
+export function keepNewest(log: Log, units: number): Log {
+  const base = log.total - units
+  if (base <= log.base) return log
+  return { ...log, head: firstRun(log, (run) => unitsBefore(log, run + 1) > base), base }
 }
 
 /** Without `count` units of one run; without the run if it has no more. Other units stay. */
 export function removeUnits(log: Log, run: number, count: number): Log {
-  const { runs, tail, total, shift } = copy(log)
+  const { runs, tail, total, base, shift } = copy(log)
   const index = run - log.head
   const isWholeRun = count === unitsOf(log, run)
   if (isWholeRun) runs.splice(2 * index, 2)
   const length = isWholeRun ? tail - 1 : tail
   for (let i = isWholeRun ? index : index + 1; i < length; i++) runs[2 * i + 1]! -= count
-  return { runs, head: 0, tail: length, total: total - count, shift }
+  return { runs, head: 0, tail: length, total: total - count, base, shift }
 }
 
 /** The first run for which `matches` is true, or `tail`. It must be true for all runs after the first. */
@@ -93,8 +103,8 @@ function canGrow({ runs, head, tail }: Log): boolean {
 }
 
 /** The same log in an array of its own, without the runs before its head. Amortised, an append copies one run. */
-function copy({ runs, head, tail, total, shift }: Log): Log {
-  return { runs: runs.slice(2 * head, 2 * tail), head: 0, tail: tail - head, total, shift }
+function copy({ runs, head, tail, total, base, shift }: Log): Log {
+  return { runs: runs.slice(2 * head, 2 * tail), head: 0, tail: tail - head, total, base, shift }
 }
 
 /** The number of dropped runs that an array may keep, however short the log is. */

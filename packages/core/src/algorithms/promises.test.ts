@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { holds } from '../../test/kept-seeds.js'
 import { ManualClock, msToUs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { ALGORITHM_NAMES, type AlgorithmName, type Policy } from '../policy.js'
+import { ALGORITHM_NAMES, type AlgorithmName, type RatePolicy } from '../policy/index.js'
 import { randomTrace, type TraceOptions, type TraceStep } from '../testing/trace.js'
 import { decide, type KeyState, refund } from './index.js'
 import { timeOf, unitsOf } from './log.js'
@@ -16,7 +16,7 @@ function walk(
   seed: number,
   options: Omit<TraceOptions, 'length'>,
   look: (at: {
-    policy: Policy
+    policy: RatePolicy
     now: number
     cost: number
     before: KeyState | undefined
@@ -30,6 +30,7 @@ function walk(
     const now = msToUs(step.timeMs)
     if (step.do === 'reset') current = i % 3 === 0 ? undefined : current
     if (step.do === 'refund') current = refundStep(step, current, now, taken)
+    if (step.do === 'charge') current = decide(step.policy, current, now, step.cost, 'charge').state
     if (step.do !== 'check') continue
     const { decision, state } = decide(step.policy, current, now, step.cost)
     look({ policy: step.policy, now, cost: step.cost, before: current, decision, after: state })
@@ -62,7 +63,13 @@ function refundStep(
   return refund(step.policy, current, now, of.timeUs, cost).state
 }
 
-const EVERYTHING = { clockStepsBack: true, numbersChange: true }
+const EVERYTHING: Omit<TraceOptions, 'length'> = {
+  clockStepsBack: true,
+  numbersChange: true,
+  operations: ['charge'],
+}
+/** Up to about 140 years, milliseconds keep microseconds. */
+const MAX_EXACT_MS = 4.5e12
 
 describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
   const seeds = fc.integer({ min: 0, max: 2 ** 31 })
@@ -71,6 +78,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     holds(`retry-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, decision, after }) => {
         if (decision.allowed) return expect(decision.retryAfterMs).toBe(0)
+        if (decision.retryAfterMs > MAX_EXACT_MS) return
         const retry = msToUs(decision.retryAfterMs)
         expect(retry).toBeGreaterThan(0)
         const allowedAfter = (us: number) => decide(policy, after, now + us, cost, 'peek').decision.allowed
@@ -87,6 +95,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
         const { remaining, limit } = decision
         if (remaining > 0) expect(allows(0, remaining)).toBe(true)
         if (remaining < limit) expect(allows(0, remaining + 1)).toBe(false)
+        if (decision.resetAfterMs > MAX_EXACT_MS) return
         const reset = msToUs(decision.resetAfterMs)
         expect(allows(reset, limit)).toBe(true)
         if (reset > 0) expect(allows(reset - 1, limit)).toBe(false)
@@ -99,6 +108,8 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision }) => {
         const peek = decide(policy, before, now, cost, 'peek')
         expect(comparable(peek.state)).toStrictEqual(comparable(before))
+        // A check that is denied can be charged, and then waits longer.
+        if (policy.countDenied && !decision.allowed) return
         const { allowed, retryAfterMs, delayMs, timeMs } = peek.decision
         expect({ allowed, retryAfterMs, delayMs, timeMs }).toStrictEqual({
           allowed: decision.allowed,
@@ -107,6 +118,21 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
           timeMs: decision.timeMs,
         })
         expect(peek.decision.remaining - decision.remaining).toBe(decision.allowed ? cost : 0)
+      })
+    })
+  })
+
+  it('keeps every number exact, however much is charged', () => {
+    holds(`exact-${algorithm}`, seeds, (seed) => {
+      walk(algorithm, seed, EVERYTHING, ({ decision, after }) => {
+        const { expiresAt: _, ...numbers } = { ...after } as Record<string, unknown>
+        for (const value of Object.values(numbers)) {
+          if (typeof value === 'number') expect(value).toSatisfy(Number.isSafeInteger)
+        }
+        expect(decision.remaining).toSatisfy(Number.isSafeInteger)
+        expect(decision.remaining).toBeGreaterThanOrEqual(0)
+        expect(decision.retryAfterMs).toSatisfy(Number.isFinite)
+        expect(decision.resetAfterMs).toSatisfy(Number.isFinite)
       })
     })
   })
@@ -136,6 +162,9 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     holds(`undo-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, {}, ({ policy, now, cost, before, decision, after }) => {
         if (!decision.allowed) return
+        // A window that began with this check stays open.
+        const began = after?.algorithm === 'fixed-window' && after.start === now
+        if (began && policy.algorithm === 'fixed-window' && policy.windowKind === 'first-request') return
         const undone = refund(policy, after, now, now, cost)
         expect(undone.given).toBe(cost)
         for (const later of [0, 1, 500, 999_999, 60_000_000]) {
@@ -152,7 +181,7 @@ describe('no interval admits more than the bound, net of refunds', () => {
   /** The admitted units of one policy with their times, and refunds as negative units. The clock only moves forward. */
   function admitted(algorithm: AlgorithmName, seed: number) {
     const policy = randomTrace(seed, algorithm, { length: 1 }).steps[0]!.policy
-    const events: { time: number; units: number }[] = []
+    const events: { time: number; units: number; window: number }[] = []
     const taken = new Map<number, { timeUs: number; left: number }>()
     let current: KeyState | undefined
     const clock = new ManualClock()
@@ -164,35 +193,49 @@ describe('no interval admits more than the bound, net of refunds', () => {
         if (of === undefined || of.left === 0) continue
         const cost = Math.min(step.cost, of.left, policy.limit)
         of.left -= cost
+        const window = windowOf(current)
         const { given, state } = refund(policy, current, now, of.timeUs, cost)
         current = state
+        if (given === 0) continue
         // A window counts refunded units as never taken; a bucket gets them back at this moment.
         const time = algorithm.endsWith('bucket') ? now : of.timeUs
-        events.push({ time, units: -given })
+        events.push({ time, units: -given, window })
       } else if (step.do === 'check') {
         const cost = Math.min(step.cost, policy.limit)
         const { decision, state } = decide(policy, current, now, cost)
         current = state
         if (!decision.allowed) continue
         taken.set(i, { timeUs: now, left: cost })
-        events.push({ time: now, units: cost })
+        events.push({ time: now, units: cost, window: windowOf(state) })
       }
     }
     return { policy, events: events.sort((a, b) => a.time - b.time) }
   }
 
+  /** The start of a fixed window; 0 for other states. */
+  function windowOf(state: KeyState | undefined): number {
+    return state?.algorithm === 'fixed-window' ? state.start : 0
+  }
+
   const seeds = fc.integer({ min: 0, max: 2 ** 31 })
 
-  it('fixed window: the limit in each aligned window', () => {
+  it('fixed window: the limit in each window, whatever it begins with', () => {
     holds('bound-fixed-window', seeds, (seed) => {
       const { policy, events } = admitted('fixed-window', seed)
-      const windowUs = 'windowUs' in policy ? policy.windowUs : 0
+      if (policy.algorithm !== 'fixed-window') throw new Error('not a fixed window')
+      const { windowKind, windowUs, calendar } = policy
       const counts = new Map<number, number>()
-      for (const { time, units } of events) {
-        const window = Math.floor(time / windowUs)
+      for (const { time, units, window } of events) {
+        if (windowKind === 'epoch') expect(window).toBe(Math.floor(time / windowUs) * windowUs)
+        if (windowKind === 'calendar') expect(window).toBe(calendar!.windowAt(time).start)
+        expect(time - window).toBeGreaterThanOrEqual(0)
         counts.set(window, (counts.get(window) ?? 0) + units)
       }
       for (const count of counts.values()) expect(count).toBeLessThanOrEqual(policy.limit)
+      if (windowKind !== 'first-request') return
+      const starts = [...counts.keys()].sort((a, b) => a - b)
+      for (const [i, start] of starts.slice(1).entries())
+        expect(start - starts[i]!).toBeGreaterThanOrEqual(windowUs)
     })
   })
 
@@ -215,13 +258,16 @@ describe('no interval admits more than the bound, net of refunds', () => {
     holds(`bound-${algorithm}`, seeds, (seed) => {
       const { policy, events } = admitted(algorithm, seed)
       if (!('n' in policy)) throw new Error('not a bucket')
+      // Parts of a unit are refunded, so count in the unit of the level.
+      const levels = events.map(({ units }) => Math.round(units * policy.d))
       for (const [i, first] of events.entries()) {
         let sum = 0
-        for (const { time, units } of events.slice(i)) {
-          sum += units
-          const most = BigInt(policy.full) + BigInt(policy.n) * BigInt(time - first.time)
-          // Parts of a unit are refunded, so count in the unit of the level.
-          expect(BigInt(Math.round(sum * policy.d)) <= most).toBe(true)
+        for (let j = i; j < events.length; j++) {
+          sum += levels[j]!
+          const passed = events[j]!.time - first.time
+          const most = policy.full + policy.n * passed
+          if (sum <= most && most < Number.MAX_SAFE_INTEGER) continue
+          expect(BigInt(sum) <= BigInt(policy.full) + BigInt(policy.n) * BigInt(passed)).toBe(true)
         }
       }
     })

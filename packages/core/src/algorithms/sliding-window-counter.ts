@@ -1,6 +1,14 @@
-import type { SlidingWindowCounterPolicy } from '../policy.js'
+import type { SlidingWindowCounterPolicy } from '../policy/index.js'
 import { mulDivCeil, mulDivFloor } from '../units/exact.js'
-import { type Mode, type Outcome, type Refund, toDecision, windowStart } from './algorithm.js'
+import {
+  addCounts,
+  isCharged,
+  type Mode,
+  type Outcome,
+  type Refund,
+  toDecision,
+  windowStart,
+} from './algorithm.js'
 
 /*
  * Sliding window counter. Each key has the counts of two aligned windows, the current and the previous one. The units
@@ -18,6 +26,8 @@ export interface SlidingWindowCounterState {
   readonly prev: number
   readonly start: number
   readonly length: number
+  /** Present if reservations were charged to this state: see reservations/record.ts. */
+  readonly room?: number | undefined
   readonly expiresAt: number
 }
 
@@ -40,7 +50,7 @@ export function decide(
   const moved = start > at
   if (moved) {
     start = windowStart(now, length)
-    curr += prev
+    curr = addCounts(curr, prev)
     prev = 0
   }
 
@@ -55,34 +65,47 @@ export function decide(
     prev = curr
     curr = 0
   }
-  const used = prev === 0 ? curr : curr + mulDivFloor(prev, start + length - at, length)
+  let used = prev === 0 ? curr : addCounts(curr, mulDivFloor(prev, start + length - at, length))
 
   // 3. Decision.
-  const room = Math.max(0, limit - used)
-  const allowed = cost <= room
-  const charged = allowed && mode === 'take'
-  const retryAfter = allowed ? 0 : timeOfUse(limit - cost, start, length, prev, curr) - now
-  if (charged && length === windowUs) {
-    curr += cost
-  } else if (charged) {
-    // The counts are of windows of another length: their estimate becomes the current count.
+  const allowed = mode === 'charge' || cost <= limit - used
+  const charged = isCharged(mode, allowed, policy.countDenied)
+  let room = state?.room
+  if (charged && length !== windowUs) {
+    // The counts are of windows of another length: their estimate becomes the current count. How much of it belongs to a
+    // reservation is then unknown, and nothing of it is given back.
     start = windowStart(at, windowUs)
     length = windowUs
     prev = 0
-    curr = used + cost
+    curr = used
+    room = undefined
+  }
+  if (charged) {
+    curr = addCounts(curr, cost)
+    used = addCounts(used, cost)
   }
 
   // 4. New state.
   const next: SlidingWindowCounterState | undefined =
     charged || (moved && mode !== 'peek')
-      ? { algorithm: 'sliding-window-counter', curr, prev, start, length, expiresAt: start + 2 * length }
+      ? {
+          algorithm: 'sliding-window-counter',
+          curr,
+          prev,
+          start,
+          length,
+          room,
+          expiresAt: start + 2 * length,
+        }
       : state
 
   // 5. Waits.
-  const remaining = charged ? room - cost : room
-  const resetAfter = charged || used > 0 ? timeOfUse(0, start, length, prev, curr) - now : 0
+  const remaining = Math.max(0, limit - used)
+  const retryAfter = allowed ? 0 : timeOfUse(limit - cost, start, length, prev, curr) - now
+  const resetAfter = used > 0 ? timeOfUse(0, start, length, prev, curr) - now : 0
+  const overBy = mode === 'charge' ? Math.max(0, used - limit) : undefined
   return {
-    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter }),
+    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, overBy }),
     state: next,
   }
 }

@@ -1,9 +1,10 @@
-import type { SlidingWindowLogPolicy } from '../policy.js'
-import { type Mode, type Outcome, type Refund, toDecision } from './algorithm.js'
+import type { SlidingWindowLogPolicy } from '../policy/index.js'
+import { isCharged, type Mode, type Outcome, type Refund, toDecision } from './algorithm.js'
 import {
   append,
   dropUntil,
   firstRun,
+  keepNewest,
   type Log,
   newestTime,
   removeUnits,
@@ -15,7 +16,8 @@ import {
 
 /*
  * Sliding window log. Each key has a log with the time of every unit. A request is allowed if the units of the last
- * `window` and its cost together are at most the limit. This is exact, and needs memory for up to `limit` times.
+ * `window` and its cost together are at most the limit. This is exact, and needs memory for up to `limit` times. A charge
+ * can add more; the log keeps the newest `2 * limit` units.
  *
  * The Lua twin is packages/redis/lua/sliding-window-log.lua.
  */
@@ -44,24 +46,24 @@ export function decide(
 
   // 2. State now: the units of the last window.
   log = dropUntil(log, at - windowUs)
-  const used = unitsIn(log)
 
-  // 3. Decision. The cost fits once the oldest units have left that are too many.
-  const room = Math.max(0, limit - used)
-  const allowed = cost <= room
-  const charged = allowed && mode === 'take'
-  const retryAfter = allowed ? 0 : timeOfUnit(log, used + cost - limit) + windowUs - now
-  if (charged) log = append(log, at, cost)
+  // 3. Decision.
+  const allowed = mode === 'charge' || cost <= limit - unitsIn(log)
+  const charged = isCharged(mode, allowed, policy.countDenied)
+  if (charged) log = keepNewest(append(log, at, Math.min(cost, 2 * limit)), 2 * limit)
+  const used = unitsIn(log)
 
   // 4. New state.
   const emptyAt = newestTime(log) + windowUs
   const next = charged || (moved && mode !== 'peek') ? stateOf(log, emptyAt) : state
 
-  // 5. Waits.
-  const remaining = charged ? room - cost : room
-  const resetAfter = charged || used > 0 ? emptyAt - now : 0
+  // 5. Waits. The cost fits once the oldest excess units have left the window.
+  const remaining = Math.max(0, limit - used)
+  const retryAfter = allowed ? 0 : timeOfUnit(log, used + cost - limit) + windowUs - now
+  const resetAfter = used > 0 ? emptyAt - now : 0
+  const overBy = mode === 'charge' ? Math.max(0, used - limit) : undefined
   return {
-    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter }),
+    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, overBy }),
     state: next,
   }
 }
@@ -88,8 +90,8 @@ export function refund(
   return { given, state: stateOf(rest, newestTime(rest) + windowUs) }
 }
 
-const EMPTY: Log = { runs: [], head: 0, tail: 0, total: 0, shift: 0 }
+const EMPTY: Log = { runs: [], head: 0, tail: 0, total: 0, base: 0, shift: 0 }
 
-function stateOf({ runs, head, tail, total, shift }: Log, expiresAt: number): SlidingWindowLogState {
-  return { algorithm: 'sliding-window-log', runs, head, tail, total, shift, expiresAt }
+function stateOf({ runs, head, tail, total, base, shift }: Log, expiresAt: number): SlidingWindowLogState {
+  return { algorithm: 'sliding-window-log', runs, head, tail, total, base, shift, expiresAt }
 }

@@ -1,5 +1,5 @@
-import type { TokenBucketPolicy } from '../policy.js'
-import { type Mode, type Outcome, type Refund, toDecision } from './algorithm.js'
+import type { TokenBucketPolicy } from '../policy/index.js'
+import { isCharged, MAX_ROOM, type Mode, type Outcome, type Refund, toDecision } from './algorithm.js'
 import { convertLevel } from './bucket-level.js'
 
 /*
@@ -9,6 +9,7 @@ import { convertLevel } from './bucket-level.js'
  *
  * All numbers are whole, so nothing is lost to rounding. The rate is a fraction, `n` tokens per `d` microseconds. The
  * level counts one token as `d`, so it rises by exactly `n` per microsecond, and a full bucket is `full = capacity * d`.
+ * A charge can take more than there is: the level is then negative, down to `full − (2^53 − 1)`.
  *
  * The Lua twin is packages/redis/lua/token-bucket.lua.
  */
@@ -19,6 +20,11 @@ export interface TokenBucketState {
   readonly level: number
   readonly unit: number
   readonly time: number
+  /**
+   * The smallest room above the level since a reservation was last made or given back, in the same unit. Only if
+   * reservations were made, and 0 from a change of the unit on: then nothing is given back.
+   */
+  readonly room?: number | undefined
   readonly expiresAt: number
 }
 
@@ -39,26 +45,27 @@ export function decide(
 
   // 2. State now: the level, refilled up to this moment.
   let level = state === undefined ? full : levelAt(policy, state, at)
+  const room = state?.room === undefined ? undefined : roomAt(policy, state, level)
 
   // 3. Decision.
-  const room = Math.floor(level / d)
-  const allowed = cost <= room
-  const charged = allowed && mode === 'take'
-  const retryAfter = allowed ? 0 : at - now + Math.ceil((cost * d - level) / n)
-  if (charged) level -= cost * d
+  const allowed = mode === 'charge' || cost <= Math.floor(level / d)
+  const charged = isCharged(mode, allowed, false)
+  if (charged) level = Math.max(full - Number.MAX_SAFE_INTEGER, level - cost * d)
 
   // 4. New state. The wait is counted from now: as a time since the epoch it could pass 2^53 before it is rounded.
   const fullAfter = at - now + Math.ceil((full - level) / n)
   const next: TokenBucketState | undefined =
     charged || (moved && mode !== 'peek')
-      ? { algorithm: 'token-bucket', level, unit: d, time: at, expiresAt: now + fullAfter }
+      ? { algorithm: 'token-bucket', level, unit: d, time: at, room, expiresAt: now + fullAfter }
       : state
 
   // 5. Waits.
-  const remaining = charged ? room - cost : room
+  const remaining = Math.max(0, Math.floor(level / d))
+  const retryAfter = allowed ? 0 : at - now + Math.ceil((cost * d - level) / n)
   const resetAfter = level === full ? 0 : fullAfter
+  const overBy = mode === 'charge' ? Math.max(0, Math.ceil(-level / d)) : undefined
   return {
-    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter }),
+    decision: toDecision(policy, now, cost, { allowed, remaining, retryAfter, resetAfter, overBy }),
     state: next,
   }
 }
@@ -81,12 +88,42 @@ export function refund(
 
   const level = before + given
   const expiresAt = at + Math.ceil((full - level) / n)
-  const next: TokenBucketState = { algorithm: 'token-bucket', level, unit: d, time: at, expiresAt }
+  const room = state.room === undefined ? undefined : roomAt(policy, state, level)
+  const next: TokenBucketState = { algorithm: 'token-bucket', level, unit: d, time: at, room, expiresAt }
   return { given: given / d, state: level === full ? undefined : next }
+}
+
+/**
+ * Gives back part of a reservation: raises the level by up to `parts` of the unit, but not by more than the smallest room
+ * so far, which is returned as `noted`. After a raise, the smallest room is tracked again from the new level.
+ */
+export function raiseLevel(
+  policy: TokenBucketPolicy,
+  state: TokenBucketState,
+  now: number,
+  parts: number,
+  areOthersOpen: boolean,
+): { given: number; noted: number; state: TokenBucketState | undefined } {
+  const { n, d, full, spanUs } = policy
+  const at = state.time > now && state.time - now <= spanUs ? state.time : now
+  const before = levelAt(policy, state, at)
+  const noted = roomAt(policy, state, before)
+  const given = Math.min(parts, noted)
+  const level = before + given
+  const room = !areOthersOpen ? undefined : given > 0 ? MAX_ROOM : noted
+  const expiresAt = at + Math.ceil((full - level) / n)
+  const next: TokenBucketState = { algorithm: 'token-bucket', level, unit: d, time: at, room, expiresAt }
+  return { given, noted, state: level === full ? undefined : next }
 }
 
 /** The level at `at` in the policy's unit. A state from another clock (`time` after `at`) gained nothing. */
 function levelAt(policy: TokenBucketPolicy, { level, unit, time }: TokenBucketState, at: number): number {
-  const stored = unit === policy.d ? level : convertLevel(policy, level, unit, 'down')
+  let stored = unit === policy.d ? level : convertLevel(policy, level, unit, 'down')
+  if (stored < 0) stored = Math.max(policy.full - Number.MAX_SAFE_INTEGER, stored)
   return Math.min(policy.full, stored + Math.max(0, at - time) * policy.n)
+}
+
+/** The smallest room so far, which may be the one above this level. */
+function roomAt({ d, full }: TokenBucketPolicy, { room, unit }: TokenBucketState, level: number): number {
+  return unit === d ? Math.min(room ?? 0, full - level) : 0
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../clock.js'
-import { createLimiter } from '../limiter.js'
+import { createLimiter } from '../limiter/index.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
 import {
   fixedWindow,
@@ -9,7 +9,7 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from '../policy.js'
+} from '../policy/index.js'
 
 // The usual textbook examples of rate limiting, with their exact results.
 

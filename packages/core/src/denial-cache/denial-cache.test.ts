@@ -1,12 +1,19 @@
 import { deepStrictEqual } from 'node:assert'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
-import { ALGORITHM_NAMES, definePolicy, fixedWindow, type Policy, tokenBucket } from '../policy.js'
+import {
+  ALGORITHM_NAMES,
+  definePolicy,
+  fixedWindow,
+  type Policy,
+  slidingWindowLog,
+  tokenBucket,
+} from '../policy/index.js'
 import type { Call, ResetRequest, Store, TakeRequest, TakeResult } from '../store/store.js'
 import { ReferenceStore, randomTrace, runTrace, testStore } from '../testing/index.js'
-import { type DenialCacheOptions, withDenialCache } from './index.js'
+import { type DenialCacheOptions, type DenialCachingStore, withDenialCache } from './index.js'
 
 const START_MS = 1_800_000_000_000
 const hour = fixedWindow({ limit: 10, window: '1h', name: 'hour' })
@@ -20,12 +27,19 @@ function setUp(options: DenialCacheOptions = {}) {
   const monotonic = new ManualClock(123.456)
   const memory = new MemoryStore({ clock: wall })
   const sent: string[] = []
-  const counting: Store = {
+  const counting: DenialCachingStore = {
     check: (request) => noted('check', [request], () => memory.check(request)),
     take: (requests) => noted('take', requests, () => memory.take(requests)),
     peek: (request) => noted('peek', [request], () => memory.peek(request)),
     refund: (request) => noted('refund', [request], () => memory.refund(request)),
     reset: (request) => noted('reset', [request], () => memory.reset(request)),
+    charge: (request) => noted('charge', [request], () => memory.charge(request)),
+    block: (request) => noted('block', [request], () => memory.block(request)),
+    takeUpTo: (request) => noted('takeUpTo', [request], () => memory.takeUpTo(request)),
+    reserve: (requests, options) => noted('reserve', requests, () => memory.reserve(requests, options)),
+    settle: (requests, id, actual) => noted('settle', requests, () => memory.settle(requests, id, actual)),
+    release: (slots) => noted('release', slots, () => memory.release(slots)),
+    renew: (slots) => noted('renew', slots, () => memory.renew(slots)),
     close: () => memory.close(),
   }
   function noted<T>(method: string, requests: readonly { key: string }[], call: () => T): T {
@@ -336,6 +350,86 @@ describe('a reset or a refund through the cached store', () => {
     store.check({ policy: hour, key: 'k', cost: 1 })
     expect(inFlight.length).toBe(1)
   })
+})
+
+describe('charges, blocks and denied requests that count', () => {
+  const counted = slidingWindowLog({ limit: 2, window: '1h', countDenied: true, name: 'counted' })
+
+  it('a denial under countDenied is never cached, because the store charges it', () => {
+    const { check, take, countCalls } = setUp()
+    check(counted, 'k', 2)
+    expect(countCalls(() => check(counted, 'k'))).toBe(1)
+    expect(countCalls(() => check(counted, 'k'))).toBe(1)
+    expect(countCalls(() => take([counted, 'k', 1], [hour, 'k', 1]))).toBe(1)
+    expect(countCalls(() => take([counted, 'k', 1], [hour, 'k', 1]))).toBe(1)
+  })
+
+  it('a denial because of a block is cached for capMs', () => {
+    const { store, check, countCalls, pass } = setUp()
+    store.block({ policy: hour, key: 'k', durationMs: 60_000 })
+    const first = check(hour, 'k')
+    expect(first).toMatchObject({ allowed: false, reason: 'blocked', retryAfterMs: 60_000 })
+    pass(999)
+    expect(
+      countCalls(() => expect(check(hour, 'k')).toMatchObject({ reason: 'blocked', retryAfterMs: 59_001 })),
+    ).toBe(0)
+    pass(1)
+    expect(countCalls(() => check(hour, 'k'))).toBe(1)
+  })
+
+  it('a block or a charge drops the denial: it may be denied for longer', () => {
+    const { store, check, countCalls } = setUp()
+    check(bucket, 'k', 10)
+    for (const change of [
+      () => store.charge({ policy: bucket, key: 'k', cost: 5 }),
+      () => store.block({ policy: bucket, key: 'k', durationMs: 60_000 }),
+    ]) {
+      const { retryAfterMs } = check(bucket, 'k')
+      change()
+      countCalls(() => expect(check(bucket, 'k').retryAfterMs).toBeGreaterThan(retryAfterMs))
+    }
+  })
+
+  it.each(['max-open', 'slot'] as const)('a denial with the reason %s is never cached', async (reason) => {
+    const memory = new MemoryStore({ clock: new ManualClock(START_MS) })
+    const denial: Decision = {
+      ...memory.peek({ policy: hour, key: 'k', cost: 1 }),
+      allowed: false,
+      retryAfterMs: 1000,
+      reason,
+    }
+    let calls = 0
+    const check = () => {
+      calls++
+      return denial
+    }
+    const store = withDenialCache({ ...bound(memory), check })
+    for (let i = 1; i <= 3; i++) {
+      store.check({ policy: hour, key: 'k', cost: 1 })
+      expect(calls).toBe(i)
+    }
+  })
+
+  it('a store without these operations rejects them', () => {
+    const memory = new MemoryStore({ clock: new ManualClock(START_MS) })
+    const store = withDenialCache(bound(memory))
+    const request = { policy: hour, key: 'k', cost: 1, durationMs: 1000 }
+    for (const call of [() => store.charge(request), () => store.block(request)]) {
+      expect(call).toThrow(expect.objectContaining({ code: 'OPERATION_UNSUPPORTED' }))
+    }
+  })
+
+  /** Only the six methods of `Store`. */
+  function bound(memory: MemoryStore): Store {
+    return {
+      check: (request) => memory.check(request),
+      take: (requests) => memory.take(requests),
+      peek: (request) => memory.peek(request),
+      refund: (request) => memory.refund(request),
+      reset: (request) => memory.reset(request),
+      close: () => memory.close(),
+    }
+  }
 })
 
 describe('a take with a denial cache', () => {
@@ -860,7 +954,9 @@ it('passes the call on to the store', () => {
   for (const one of received) expect(one).toBe(call)
 })
 
-it('measures by a monotonic clock, not by the clock of the store, by default', async () => {
+it('measures by a monotonic clock, not by the clock of the store, by default', () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(1000)
+  onTestFinished(() => now.mockRestore())
   const clock = new ManualClock(START_MS)
   const store = withDenialCache(new MemoryStore({ clock }), { capMs: 30 })
   const request = { policy: hour, key: 'k', cost: 10 }
@@ -868,7 +964,7 @@ it('measures by a monotonic clock, not by the clock of the store, by default', a
   store.check(request)
   clock.advance(3_600_000)
   expect(store.check(request)).toMatchObject({ allowed: false })
-  await new Promise((resolve) => setTimeout(resolve, 40))
+  now.mockReturnValue(1030)
   expect(store.check(request)).toMatchObject({ allowed: true })
 })
 
@@ -922,6 +1018,7 @@ describe('conformance', () => {
     describe: (_title, define) => define(),
     it,
     deepEqual: deepStrictEqual,
+    operations: ['charge', 'block', 'takeUpTo', 'reserve', 'settle', 'release', 'renew'],
     open: (clock) => withDenialCache(new MemoryStore({ clock }), { now: () => clock.nowMs() }),
     skip: [
       {

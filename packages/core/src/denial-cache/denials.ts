@@ -1,6 +1,6 @@
 import { msToUs, usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { assertPolicy, type Policy, sameNumbers } from '../policy.js'
+import { assertPolicy, type Policy, sameNumbers } from '../policy/index.js'
 import { assertCost, type Limit } from '../store/requests.js'
 
 /** A denial by the store, and until when the store would repeat it. */
@@ -14,7 +14,7 @@ export interface Denial {
   readonly untilUs: number
   /** When the decision's own wait is over; later than `untilUs` if that is capped. */
   readonly waitEndsUs: number
-  /** After expiry: the pending call that asks again, and its cost. */
+  /** After expiry: the pending call that refreshes it, and its cost. */
   refresh?: { readonly cost: number; readonly answer: Promise<unknown> } | undefined
 }
 
@@ -87,27 +87,30 @@ export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
       return undefined
     },
 
-    /** Records what the answer to a call says about one limit. */
+    /** Updates the cache with the store's decision on one limit. */
     learn({ policy, key, cost }: Limit, decision: Decision, sent: Sent): void {
       if (decision.degraded !== undefined || (decision.allowed && denials.size === 0)) return
+      if (!decision.allowed && !isCacheable(policy, decision)) return
       const name = nameOf(policy, key)
-      const known = denials.get(name)
-      if (decision.allowed && known === undefined) return
+      const denial = denials.get(name)
+      if (decision.allowed && denial === undefined) return
       const atUs = nowUs()
-      const isSame = known !== undefined && sameNumbers(known.policy, policy)
-      const isOver = known !== undefined && known.untilUs <= atUs
+      const isSame = denial !== undefined && sameNumbers(denial.policy, policy)
+      const isOver = denial !== undefined && denial.untilUs <= atUs
       if (decision.allowed) {
         // Other numbers have rewritten the state behind the denial, or it has expired and no longer holds.
-        if (!isSame || (isOver && known.decision.cost <= cost)) denials.delete(name)
+        if (!isSame || (isOver && denial.decision.cost <= cost)) denials.delete(name)
         return
       }
       if (sent.call <= allDropped || sent.call <= (dropped.get(name) ?? 0)) return
       const waitEndsUs = sent.atUs + msToUs(decision.retryAfterMs)
-      const untilUs = Math.min(waitEndsUs, sent.atUs + capUs)
+      // Leased units come back within that time.
+      const longestUs = policy.leaseUs > 0 ? Math.min(capUs, policy.leaseUs) : capUs
+      const untilUs = Math.min(waitEndsUs, sent.atUs + longestUs)
       if (isSame && !isOver) {
-        // Of calls in flight together, the lowest cost denies most, and for one cost the longest wait.
-        if (known.decision.cost < cost) return
-        if (known.decision.cost === cost && known.untilUs >= untilUs) return
+        // Of several calls in flight, keep the denial of the lowest cost, and for one cost the longest wait.
+        if (denial.decision.cost < cost) return
+        if (denial.decision.cost === cost && denial.untilUs >= untilUs) return
       }
       // Deleted first, so that it becomes the newest.
       denials.delete(name)
@@ -145,6 +148,11 @@ export function deniedAt({ decision, sentUs }: Denial, cost: number, atUs: numbe
     resetAfterMs: usToMs(Math.max(0, msToUs(decision.resetAfterMs) - passedUs)),
     timeMs: usToMs(msToUs(decision.timeMs) + passedUs),
   }
+}
+
+/** Whether the store would repeat a denial until its wait is over, and changes nothing when it does. */
+function isCacheable({ algorithm, countDenied }: Policy, { reason }: Decision): boolean {
+  return !countDenied && algorithm !== 'concurrency' && reason !== 'max-open' && reason !== 'slot'
 }
 
 function isValid(policy: Policy, cost: number): boolean {

@@ -1,10 +1,13 @@
 import { msToUs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { assertOptions, show, TidegateError } from '../errors.js'
+import { assertOptions, show } from '../errors.js'
 import { assertKey } from '../key.js'
+import { numberOption, optionInvalid } from '../options.js'
+import { assertOperation } from '../store/operations.js'
 import { type Limits, limitsOf } from '../store/requests.js'
 import {
   type Call,
+  type FullStore,
   isPromise,
   type MaybePromise,
   type ResetRequest,
@@ -12,7 +15,14 @@ import {
   type TakeRequest,
   type TakeResult,
 } from '../store/store.js'
+import { createReserving } from './cached-reservations.js'
 import { createDenials, type Denial, deniedAt } from './denials.js'
+
+/** A store with a denial cache. Operations that the store inside lacks throw `OPERATION_UNSUPPORTED`. */
+export interface DenialCachingStore
+  extends Store,
+    Pick<FullStore, 'charge' | 'block' | 'takeUpTo' | 'release' | 'renew'>,
+    ReturnType<typeof createReserving> {}
 
 export interface DenialCacheOptions {
   /** The longest that a denial is cached, in milliseconds; 0 turns the cache off. Default: 1000. */
@@ -33,14 +43,18 @@ export interface DenialCacheOptions {
  * In a take, one cached denial denies all. The store is not called, and the limits without a cached denial have no
  * decision.
  *
+ * Denials under a policy with `countDenied` are not cached, because the store charges them. Denials for lack of a slot, or
+ * because of too many open reservations, are not cached either: a slot or a reservation can end at any time.
+ *
  * A cached denial can be wrong for at most `capMs`: after a reset or refund through another store, or a change of the
  * policy's numbers. It is then too strict, never too generous. Its waits are those of the denied cost: for a higher
  * cost they are a lower bound.
  */
-export function withDenialCache(store: Store, options: DenialCacheOptions = {}): Store {
+export function withDenialCache(store: Store, options: DenialCacheOptions = {}): DenialCachingStore {
   const { capMs, maxKeys, except, now } = parse(options)
-  if (typeof store?.check !== 'function') throw invalid('store', `store must be a Store, got ${show(store)}.`)
-  if (capMs === 0) return store
+  if (typeof store?.check !== 'function')
+    throw optionInvalid('store', `store must be a Store, got ${show(store)}.`)
+  if (capMs === 0) return store as DenialCachingStore
   const nowUs = () => msToUs(now())
   const denials = createDenials({ capUs: msToUs(capMs), maxKeys, nowUs })
 
@@ -74,11 +88,11 @@ export function withDenialCache(store: Store, options: DenialCacheOptions = {}):
     mayWait: boolean,
   ): MaybePromise<TakeResult> {
     const atUs = nowUs()
-    const asked = validLimitsOf(requests)
-    if (asked === undefined) return store.take(requests, call)
-    const { limits, limitOfRequest } = asked
+    const parsed = validLimitsOf(requests)
+    if (parsed === undefined) return store.take(requests, call)
+    const { limits, limitOfRequest } = parsed
     const found = limits.map((limit) => denials.find(limit, atUs))
-    const denied = deniedTake(asked, found, atUs, ({ untilUs }) => untilUs)
+    const denied = deniedTake(parsed, found, atUs, ({ untilUs }) => untilUs)
     if (denied !== undefined) return denied
     const refreshing = found.map((denial, i) => denial && refreshOf(denial, limits[i]!.cost)).find(isPromise)
     if (refreshing !== undefined && mayWait) {
@@ -103,13 +117,13 @@ export function withDenialCache(store: Store, options: DenialCacheOptions = {}):
   function cachedDenial(requests: readonly TakeRequest[], isOverloaded: boolean): TakeResult | undefined {
     if (denials.isEmpty()) return undefined
     const atUs = nowUs()
-    const asked = validLimitsOf(requests)
-    if (asked === undefined) return undefined
-    const found = asked.limits.map((limit) => denials.find(limit, atUs))
-    return deniedTake(asked, found, atUs, ({ untilUs, waitEndsUs }) => (isOverloaded ? waitEndsUs : untilUs))
+    const parsed = validLimitsOf(requests)
+    if (parsed === undefined) return undefined
+    const found = parsed.limits.map((limit) => denials.find(limit, atUs))
+    return deniedTake(parsed, found, atUs, ({ untilUs, waitEndsUs }) => (isOverloaded ? waitEndsUs : untilUs))
   }
 
-  /** Drops a key before and after a call that gives it units. */
+  /** Drops a key before and after a call that changes how it is denied. */
   function dropping<T>({ policy, key }: ResetRequest, send: () => MaybePromise<T>): MaybePromise<T> {
     denials.drop(policy, key)
     const answer = send()
@@ -118,20 +132,51 @@ export function withDenialCache(store: Store, options: DenialCacheOptions = {}):
   }
 
   return Object.freeze({
+    ...createReserving(store, { denials, nowUs, except }),
     traits: { ...store.traits, cachedDenial },
     check: (request, call) => check(request, call, true),
     take: (requests, call) => take(requests, call, true),
     peek: (request, call) => store.peek(request, call),
     refund: (request, call) => dropping(request, () => store.refund(request, call)),
+    charge(request, call) {
+      assertOperation(store, 'charge')
+      return dropping(request, () => store.charge(request, call))
+    },
+    takeUpTo(request, call) {
+      assertOperation(store, 'takeUpTo')
+      const { policy, key, min } = request
+      const limit = { policy, key, cost: min }
+      const atUs = nowUs()
+      const denial = denials.find(limit, atUs)
+      if (denial !== undefined && atUs < denial.untilUs) {
+        return { taken: 0, decision: deniedAt(denial, min, atUs), windowEndMs: undefined }
+      }
+      const sent = denials.send(atUs)
+      return tap(store.takeUpTo(request, call), ({ taken, decision }) => {
+        denials.learn(taken > 0 ? { ...limit, cost: taken } : limit, decision, sent)
+      })
+    },
+    block(request, call) {
+      assertOperation(store, 'block')
+      return dropping(request, () => store.block(request, call))
+    },
     reset: (request, call) => dropping(request, () => store.reset(request, call)),
+    release(slots, call) {
+      assertOperation(store, 'release')
+      return store.release(slots, call)
+    },
+    renew(slots, call) {
+      assertOperation(store, 'renew')
+      return store.renew(slots, call)
+    },
     close() {
       denials.close()
       return store.close()
     },
-  } satisfies Store)
+  } satisfies DenialCachingStore)
 }
 
-/** The pending call whose result tells whether this cost is still denied. */
+/** The pending call whose result shows whether this cost is still denied. */
 function refreshOf({ refresh }: Denial, cost: number): Promise<unknown> | undefined {
   return refresh !== undefined && refresh.cost <= cost ? refresh.answer : undefined
 }
@@ -175,9 +220,9 @@ function deniedTake(
 /** Undefined for an invalid take: the store rejects it in its own way. */
 function validLimitsOf(requests: readonly TakeRequest[]): Limits | undefined {
   try {
-    const asked = limitsOf(requests)
-    for (const { key } of asked.limits) assertKey(key)
-    return asked
+    const parsed = limitsOf(requests)
+    for (const { key } of parsed.limits) assertKey(key)
+    return parsed
   } catch {
     return undefined
   }
@@ -196,35 +241,31 @@ function tap<T>(answer: MaybePromise<T>, read: (value: T) => void): MaybePromise
 }
 
 const MAX_MAX_KEYS = 10_000_000
+/** 366 days: no window is longer. */
+const MAX_CAP_MS = 31_622_400_000
 
 function parse(options: DenialCacheOptions): Readonly<Required<DenialCacheOptions>> {
   assertOptions('withDenialCache()', options, ['capMs', 'maxKeys', 'except', 'now'])
-  const { capMs = 1000, maxKeys = 100_000, except = () => false, now = defaultNow() } = options
-  if (!Number.isFinite(capMs) || capMs < 0) {
-    throw invalid('capMs', `capMs must be milliseconds from 0 up, got ${show(capMs)}. The default is 1000.`)
-  }
-  if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_MAX_KEYS) {
-    throw invalid(
-      'maxKeys',
-      `maxKeys must be a whole number from 1 to ${MAX_MAX_KEYS}, got ${show(maxKeys)}. The default is 100,000.`,
-    )
-  }
+  const { except = () => false, now = defaultNow() } = options
+  const capMs = numberOption('capMs', options.capMs, { from: 0, to: MAX_CAP_MS, otherwise: 1000 })
+  const maxKeys = numberOption('maxKeys', options.maxKeys, {
+    from: 1,
+    to: MAX_MAX_KEYS,
+    isWhole: true,
+    otherwise: 100_000,
+  })
   for (const [field, value, otherwise] of [
     ['except', except, 'to cache every denial'],
     ['now', now, 'for performance.now'],
   ] as const) {
     if (typeof value === 'function') continue
-    throw invalid(field, `${field} must be a function, got ${show(value)}. Leave it out ${otherwise}.`)
+    throw optionInvalid(field, `${field} must be a function, got ${show(value)}. Leave it out ${otherwise}.`)
   }
   return Object.freeze({ capMs, maxKeys, except, now })
 }
 
-/** The wall clock where there is no monotonic clock: when it steps back, the store is called. */
+/** The wall clock on runtimes without a monotonic clock: when it steps back, the store is called. */
 function defaultNow(): () => number {
   const { performance } = globalThis as { performance?: { now(): number } }
   return performance === undefined ? Date.now : () => performance.now()
-}
-
-function invalid(field: string, message: string): TidegateError {
-  return new TidegateError('OPTION_INVALID', message, { field })
 }

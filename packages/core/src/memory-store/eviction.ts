@@ -1,10 +1,12 @@
-import { decide } from '../algorithms/index.js'
-import type { Rows } from './rows.js'
+import * as concurrency from '../algorithms/concurrency.js'
+import { decide, type KeyState } from '../algorithms/index.js'
+import type { Policy } from '../policy/index.js'
+import type { RowState, Rows } from './rows.js'
 
 /** A key that a full store can evict. */
 export interface Candidate {
   slot: number
-  /** Whether the wait of the last denial is not over yet. */
+  /** Whether the wait of the last denial is not over yet, or slots are held: their holders rely on them. */
   isDenied: boolean
   /** The used share of the limit, 0 to 1; 0 for an expired state. */
   usedShare: number
@@ -13,7 +15,7 @@ export interface Candidate {
 }
 
 /** Whether a request of the key would be denied, as far as is known: the last one was, or nothing is left. */
-export function isBlocked({ isDenied, usedShare }: Candidate): boolean {
+export function staysDenied({ isDenied, usedShare }: Candidate): boolean {
   return isDenied || usedShare === 1
 }
 
@@ -39,12 +41,20 @@ function randomCandidate(rows: Rows, now: number): Candidate {
     policy = rows.policyOf(slot)
   } while (policy === undefined)
   const expiresAt = rows.expiresAt(slot)
-  const { remaining } = decide(policy, rows.load(slot, now), now, 1, 'peek').decision
+  const usedShare = 1 - remainingOf(policy, rows.load(slot, now), now) / policy.limit
   // A denial does not outlast the state. One that seems to was recorded before the clock stepped back.
   const deniedUntil = rows.deniedUntil(slot)
   const isDenied = deniedUntil > now && deniedUntil <= expiresAt
-  const usedShare = 1 - remaining / policy.limit
-  return { slot, isDenied, usedShare, until: isDenied ? deniedUntil : expiresAt }
+  const isHeld = policy.algorithm === 'concurrency' && usedShare > 0
+  return { slot, isDenied: isDenied || isHeld, usedShare, until: isDenied ? deniedUntil : expiresAt }
+}
+
+function remainingOf(policy: Policy, state: RowState | undefined, now: number): number {
+  const { decision } =
+    policy.algorithm === 'concurrency'
+      ? concurrency.decide(policy, state, now, 'peek')
+      : decide(policy, state as KeyState | undefined, now, 1, 'peek')
+  return decision.remaining
 }
 
 /** Whether `a` should be evicted rather than `b`. */

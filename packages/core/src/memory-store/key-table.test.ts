@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { holds } from '../../test/kept-seeds.js'
-import { fixedWindow } from '../policy.js'
+import { fixedWindow } from '../policy/index.js'
 import { KeyTable } from './key-table.js'
 import { Rows } from './rows.js'
 

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../clock.js'
-import { definePolicy, fixedWindow, slidingWindowLog, tokenBucket } from '../policy.js'
+import { definePolicy, fixedWindow, slidingWindowLog, tokenBucket } from '../policy/index.js'
 import { MemoryStore } from './memory-store.js'
 
 const minute = fixedWindow({ limit: 10, window: '1m', name: 'minute' })

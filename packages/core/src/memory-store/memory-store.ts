@@ -1,28 +1,59 @@
 import { type Mode, toDecision } from '../algorithms/algorithm.js'
-import { decide, refund } from '../algorithms/index.js'
-import { type Clock, msToUs, systemClock } from '../clock.js'
+import * as concurrency from '../algorithms/concurrency.js'
+import { decide, type KeyState, refund } from '../algorithms/index.js'
+import { type Clock, msToUs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { assertOptions, show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
-import { assertPolicy, type Policy } from '../policy.js'
-import { assertCost, assertRefund, limitsOf, takeResult } from '../store/requests.js'
-import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from '../store/store.js'
+import {
+  assertPolicy,
+  assertRatePolicy,
+  type ConcurrencyPolicy,
+  type Policy,
+  type RatePolicy,
+} from '../policy/index.js'
+import { type JointReservation, jointReservationOf, settleIfHeld } from '../reservations/handle.js'
+import { type ReservingStore, reserve, settle } from '../reservations/in-process.js'
+import { parseReserve, parseSettle } from '../reservations/parse-reservation.js'
+import { ReservedKeys } from '../reservations/reserved-keys.js'
+import { blockedDecision } from '../store/blocked.js'
+import { randomId } from '../store/random-id.js'
+import {
+  assertBlock,
+  assertCharge,
+  assertCost,
+  assertRefund,
+  assertSlot,
+  assertSlotId,
+  assertTakeUpTo,
+  limitsOf,
+  takeResult,
+} from '../store/requests.js'
+import type {
+  BlockRequest,
+  RefundRequest,
+  ReserveOptions,
+  ResetRequest,
+  SettleResult,
+  SlotRequest,
+  SyncStore,
+  TakeRequest,
+  TakeUpToRequest,
+  TakeUpToResult,
+  WholeTakeResult,
+} from '../store/store.js'
 import { storeClosed } from '../store/store-error.js'
-import { BlockedKeys } from './blocked-keys.js'
-import { isBlocked, pickVictim } from './eviction.js'
+import { takeUpToResult, unitsToTake } from '../store/take-up-to.js'
+import { createBlocks } from './blocks.js'
+import { EvictedKeys } from './evicted-keys.js'
+import { pickVictim, staysDenied } from './eviction.js'
 import { KeyTable } from './key-table.js'
+import { type MemoryStoreOptions, parseOptions } from './memory-store-options.js'
 import { Rows } from './rows.js'
-
-export interface MemoryStoreOptions {
-  /** The clock that decisions are made by. Default: the machine's clock. */
-  clock?: Clock
-  /** The maximum number of keys, over all policies. Default: 1,000,000. */
-  maxKeys?: number
-}
 
 /**
  * Keeps state in this process, in bounded memory and without timers. Each new key removes a few expired ones; a full
- * store evicts the keys that lose least. A blocked key stays denied when it is evicted.
+ * store evicts the keys that lose least. A denied key stays denied when it is evicted. Blocks lie beside the states, and
+ * there are at most `maxKeys` of them too.
  */
 export class MemoryStore implements SyncStore {
   readonly traits = { kind: 'in-process' } as const
@@ -30,32 +61,35 @@ export class MemoryStore implements SyncStore {
   readonly #maxKeys: number
   #rows = new Rows()
   #table = new KeyTable(this.#rows)
-  /** The evicted keys that must stay denied. */
-  #blockedKeys: BlockedKeys
+  #evictedKeys: EvictedKeys
+  #blocks: ReturnType<typeof createBlocks>
   /** The policy that was validated last, since most calls in a row use the same one. At first, none. */
   #lastPolicy: object = {}
   #sweptUpTo = 0
+  #reservedKeys: ReservedKeys
+  readonly #reserving: ReservingStore = {
+    reservationsOf: ({ name }, key, now) => this.#reservedKeys.obtain(name, key, now),
+    decide: (limit, now, mode) =>
+      mode === 'take' ? this.#take(limit, now) : this.#decideLimit(limit, now, mode),
+    charge: (limit, now) => this.#charge(limit.policy, limit, now),
+    load: ({ name }, key, now) => {
+      const slot = this.#table.find(name, key)
+      return slot === 0 ? undefined : (this.#rows.load(slot, now) as KeyState | undefined)
+    },
+    save: (policy, key, now, state) => {
+      const slot = this.#table.find(policy.name, key)
+      if (state !== undefined) this.#rows.save(slot === 0 ? this.#add(policy, key, now) : slot, policy, state)
+      else if (slot !== 0) this.#remove(slot)
+    },
+  }
 
   constructor(options: MemoryStoreOptions = {}) {
-    assertOptions('new MemoryStore()', options, ['clock', 'maxKeys'])
-    const { clock = systemClock, maxKeys = 1_000_000 } = options
-    if (typeof clock?.nowUs !== 'function') {
-      throw new TidegateError(
-        'OPTION_INVALID',
-        `clock must have nowUs(), got ${show(clock)}. Leave it out for the machine's clock.`,
-        { field: 'clock' },
-      )
-    }
-    if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_MAX_KEYS) {
-      throw new TidegateError(
-        'OPTION_INVALID',
-        `maxKeys must be a whole number from 1 to ${MAX_MAX_KEYS}, got ${show(maxKeys)}. Leave it out for 1,000,000.`,
-        { field: 'maxKeys' },
-      )
-    }
+    const { clock, maxKeys } = parseOptions(options)
     this.#clock = clock
     this.#maxKeys = maxKeys
-    this.#blockedKeys = new BlockedKeys(maxKeys)
+    this.#evictedKeys = new EvictedKeys(maxKeys)
+    this.#blocks = createBlocks(maxKeys)
+    this.#reservedKeys = new ReservedKeys(maxKeys)
   }
 
   /** The number of keys in the store. */
@@ -64,39 +98,72 @@ export class MemoryStore implements SyncStore {
   }
 
   check(request: TakeRequest): Decision {
-    return this.#decideUnlessBlocked(request, this.#clock.nowUs(), 'take')
+    return this.#decideLimit(request, this.#clock.nowUs(), 'take')
   }
 
   take(requests: readonly TakeRequest[]): WholeTakeResult {
     const now = this.#clock.nowUs()
-    const asked = limitsOf(requests)
-    const { limits } = asked
+    const parsed = limitsOf(requests)
+    const { limits } = parsed
     // Look at every limit before the first is charged.
-    const looks = limits.map((limit) => this.#decideUnlessBlocked(limit, now, 'peek'))
+    const looks = limits.map((limit) => this.#decideLimit(limit, now, 'peek'))
     const allowed = looks.every((look) => look.allowed)
     const decisions = limits.map((limit) =>
-      // Once all are allowed, charge all: charging the first can evict and block the next.
-      allowed
-        ? this.#decide(limit, this.#table.find(limit.policy.name, limit.key), now, 'take')
-        : this.#decideUnlessBlocked(limit, now, 'repair'),
+      allowed ? this.#take(limit, now) : this.#decideLimit(limit, now, 'repair'),
     )
-    return takeResult(asked, decisions, allowed)
+    return takeResult(parsed, decisions, allowed)
   }
 
   peek(request: TakeRequest): Decision {
-    return this.#decideUnlessBlocked(request, this.#clock.nowUs(), 'peek')
+    return this.#decideLimit(request, this.#clock.nowUs(), 'peek')
+  }
+
+  charge(request: TakeRequest): Decision {
+    const now = this.#clock.nowUs()
+    const { policy, key, cost } = request
+    assertPolicy(policy)
+    assertRatePolicy(policy, 'charge')
+    assertCharge(policy, cost)
+    assertKey(key)
+    return this.#charge(policy, request, now)
+  }
+
+  takeUpTo(request: TakeUpToRequest): TakeUpToResult {
+    const now = this.#clock.nowUs()
+    const policy = assertTakeUpTo(request)
+    const { key, min } = request
+    const look = this.#decideLimit({ policy, key, cost: min }, now, 'peek')
+    const decision = this.#decideLimit({ policy, key, cost: unitsToTake(look, request) }, now, 'take')
+    return takeUpToResult(decision, this.#reserving.load(policy, key, now))
+  }
+
+  block(request: BlockRequest): void {
+    const now = this.#clock.nowUs()
+    assertBlock(request)
+    const { policy, key, durationMs } = request
+    assertRatePolicy(policy, 'block')
+    this.#blocks.add(policy.name, key, msToUs(durationMs), now)
   }
 
   refund(request: RefundRequest): number {
     const now = this.#clock.nowUs()
     assertRefund(request)
     const { policy, key, timeMs, cost } = request
+    assertRatePolicy(policy, 'refund')
     const slot = this.#table.find(policy.name, key)
     const before = slot === 0 ? undefined : this.#rows.load(slot, now)
-    const { given, state } = refund(policy, before, now, msToUs(timeMs), cost)
+    const { given, state } = refund(policy, before as KeyState | undefined, now, msToUs(timeMs), cost)
     if (given > 0 && state === undefined) this.#remove(slot)
     else if (given > 0) this.#rows.save(slot, policy, state!)
     return given
+  }
+
+  release(slots: readonly SlotRequest[]): boolean[] {
+    return this.#changeSlots(slots, (_, state, now, id) => concurrency.release(state, now, id))
+  }
+
+  renew(slots: readonly SlotRequest[]): boolean[] {
+    return this.#changeSlots(slots, concurrency.renew)
   }
 
   reset({ policy, key }: ResetRequest): void {
@@ -105,45 +172,105 @@ export class MemoryStore implements SyncStore {
     assertKey(key)
     const slot = this.#table.find(policy.name, key)
     if (slot !== 0) this.#remove(slot)
-    this.#blockedKeys.remove(policy.name, key)
+    this.#evictedKeys.remove(policy.name, key)
+    this.#blocks.delete(policy.name, key)
+    this.#reservedKeys.remove(policy.name, key)
+  }
+
+  /** Takes from every limit or from none. The units are settled, or cancelled, under the reservation's id. */
+  reserve(requests: readonly TakeRequest[], options?: ReserveOptions): JointReservation<SettleResult[]> {
+    const now = this.#clock.nowUs()
+    const request = parseReserve(requests, options)
+    const { limits, id } = request
+    const result = reserve(this.#reserving, request, now)
+    return jointReservationOf(result, limits, (actual) =>
+      settleIfHeld(result, () => this.settle(limits, id, actual)),
+    )
+  }
+
+  settle(requests: readonly ResetRequest[], id: string, actual: readonly number[]): SettleResult[] {
+    const now = this.#clock.nowUs()
+    return parseSettle(requests, id, actual).map((limit) => settle(this.#reserving, limit, id, now))
   }
 
   close(): void {
     this.#clock = CLOSED
     this.#rows = new Rows()
     this.#table = new KeyTable(this.#rows)
-    this.#blockedKeys = new BlockedKeys(this.#maxKeys)
+    this.#evictedKeys = new EvictedKeys(this.#maxKeys)
+    this.#blocks = createBlocks(this.#maxKeys)
+    this.#reservedKeys = new ReservedKeys(this.#maxKeys)
   }
 
-  #decideUnlessBlocked(request: TakeRequest, now: number, mode: Mode): Decision {
+  /** Charges a limit that allows it. Charging another one may have evicted its key, which would then be denied. */
+  #take(limit: TakeRequest, now: number): Decision {
+    // The key is not blocked, so any block of it is over.
+    this.#blocks.delete(limit.policy.name, limit.key)
+    const slot = this.#table.find(limit.policy.name, limit.key)
+    return this.#decide(limit, slot, now, 'take')
+  }
+
+  #charge(policy: RatePolicy, request: TakeRequest, now: number): Decision {
+    const { key } = request
+    const slot = this.#table.find(policy.name, key)
+    // An evicted key that must stay denied has used its limit.
+    const isUsedUp = slot === 0 && this.#evictedKeys.endOf(policy, key, now) > 0
+    if (isUsedUp) this.#decide({ ...request, cost: policy.limit }, slot, now, 'charge')
+    return this.#decide(request, this.#table.find(policy.name, key), now, 'charge')
+  }
+
+  /** Decides for a limit that may be blocked. A blocked key is not charged. */
+  #decideLimit(request: TakeRequest, now: number, mode: Mode): Decision {
     const { policy, key, cost } = request
     if (policy !== this.#lastPolicy) {
       assertPolicy(policy)
       this.#lastPolicy = policy
     }
     if (cost !== 1) assertCost(policy, cost)
+    const blockedUs = this.#blocks.isEmpty() ? 0 : this.#blocks.leftOf(policy.name, key, now, mode === 'peek')
+    if (blockedUs > 0) {
+      const decision = this.#decideUnlessEvicted(request, now, mode === 'take' ? 'repair' : mode)
+      return blockedDecision(decision, blockedUs)
+    }
+    return policy.blockForUs > 0
+      ? this.#decideAndBlock(request, now, mode)
+      : this.#decideUnlessEvicted(request, now, mode)
+  }
+
+  /** Blocks the key if nothing was left and this limit denies. A cost that is only too large does not block it. */
+  #decideAndBlock(request: TakeRequest, now: number, mode: Mode): Decision {
+    const { policy, key } = request
+    const wasUsedUp = mode !== 'peek' && this.#decideUnlessEvicted(request, now, 'peek').remaining === 0
+    const decision = this.#decideUnlessEvicted(request, now, mode)
+    if (!wasUsedUp || decision.allowed) return decision
+    this.#blocks.add(policy.name, key, policy.blockForUs, now)
+    return blockedDecision(decision, policy.blockForUs)
+  }
+
+  #decideUnlessEvicted(request: TakeRequest, now: number, mode: Mode): Decision {
+    const { policy, key, cost } = request
     const slot = this.#table.find(policy.name, key)
     if (slot === 0) {
       assertKey(key)
-      const blockEnd = this.#blockedKeys.endOf(policy, key, now)
-      if (blockEnd > 0) {
-        const wait = blockEnd - now
-        return toDecision(policy, now, cost, {
-          allowed: false,
-          remaining: 0,
-          retryAfter: wait,
-          resetAfter: wait,
-        })
+      const end = this.#evictedKeys.endOf(policy, key, now)
+      if (end > 0) {
+        const wait = end - now
+        const denied = { allowed: false, remaining: 0, retryAfter: wait, resetAfter: wait }
+        const decision = toDecision(policy, now, cost, denied)
+        return policy.algorithm === 'concurrency' ? { ...decision, reason: 'slot' } : decision
       }
     }
     return this.#decide(request, slot, now, mode)
   }
 
   /** Decides for a key in this slot. Slot 0: the key is not in the store, and is added if the state changes. */
-  #decide({ policy, key, cost }: TakeRequest, found: number, now: number, mode: Mode): Decision {
+  #decide({ policy, key, cost, id }: TakeRequest, found: number, now: number, mode: Mode): Decision {
     let slot = found
     const before = slot === 0 ? undefined : this.#rows.load(slot, now)
-    const { decision, state } = decide(policy, before, now, cost, mode)
+    const { decision, state } =
+      policy.algorithm === 'concurrency'
+        ? concurrency.decide(policy, before, now, mode, slotIdOf(id, mode))
+        : decide(policy, before as KeyState | undefined, now, cost, mode)
     if (state !== before) {
       if (slot === 0) slot = this.#add(policy, key, now)
       this.#rows.save(slot, policy, state!)
@@ -154,6 +281,20 @@ export class MemoryStore implements SyncStore {
       this.#rows.setDeniedUntil(slot, Math.min(this.#rows.expiresAt(slot), deniedUntil))
     }
     return decision
+  }
+
+  #changeSlots(slots: readonly SlotRequest[], change: typeof concurrency.renew): boolean[] {
+    const now = this.#clock.nowUs()
+    for (const slot of slots) assertSlot(slot)
+    return slots.map(({ policy, key, id }) => {
+      const slot = this.#table.find(policy.name, key)
+      const before = slot === 0 ? undefined : this.#rows.load(slot, now)
+      if (before?.algorithm !== 'concurrency') return false
+      const { held, state } = change(policy as ConcurrencyPolicy, before, now, id)
+      if (state === undefined) this.#remove(slot)
+      else if (state !== before) this.#rows.save(slot, policy, state)
+      return held
+    })
   }
 
   #add(policy: Policy, key: string, now: number): number {
@@ -176,12 +317,13 @@ export class MemoryStore implements SyncStore {
   #evict(now: number): void {
     const victim = pickVictim(this.#rows, now)
     const { slot } = victim
-    if (isBlocked(victim)) {
-      // Blocked until the state expires, not only until the denial ends: the key would start again with the full limit.
-      this.#blockedKeys.add(
-        this.#rows.policyOf(slot)!.name,
+    if (staysDenied(victim)) {
+      // Until the state expires, not only until the denial ends: the key would start again with the full limit.
+      this.#evictedKeys.add(
+        this.#rows.policyOf(slot)!,
         this.#rows.keyOf(slot),
         this.#rows.expiresAt(slot),
+        now,
       )
     }
     this.#remove(slot)
@@ -193,6 +335,12 @@ export class MemoryStore implements SyncStore {
   }
 }
 
+/** Only a take needs an id. A peek has none, and a look has the id of the take. */
+function slotIdOf(id: string | undefined, mode: Mode): string | undefined {
+  if (id !== undefined) assertSlotId(id)
+  return mode === 'take' ? (id ?? randomId()) : id
+}
+
 /** The clock of a closed store: every call reads the clock first. */
 const CLOSED: Clock = {
   nowUs() {
@@ -200,5 +348,4 @@ const CLOSED: Clock = {
   },
 }
 
-const MAX_MAX_KEYS = 1_000_000_000
 const SWEPT_PER_NEW_KEY = 2

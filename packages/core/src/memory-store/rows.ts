@@ -1,6 +1,10 @@
+import type { ConcurrencyState } from '../algorithms/concurrency.js'
 import type { KeyState } from '../algorithms/index.js'
 import type { SlidingWindowLogState } from '../algorithms/sliding-window-log.js'
-import type { Policy } from '../policy.js'
+import type { Policy } from '../policy/index.js'
+
+/** The contents of a row. */
+export type RowState = KeyState | ConcurrencyState
 
 /**
  * The states of all keys, one row each. A row is found by its slot, a number above 0, and remembers its key and the
@@ -36,8 +40,9 @@ export class Rows {
     const row = slot % CHUNK
     chunk.keys[row] = ''
     chunk.policies[row] = undefined
-    if (chunk.logs !== undefined) chunk.logs[row] = undefined
+    if (chunk.objects !== undefined) chunk.objects[row] = undefined
     if (chunk.deniedUntil !== undefined) chunk.deniedUntil[row] = 0
+    if (chunk.rooms !== undefined) chunk.rooms[row] = undefined
     chunk.numbers[row * NUMBERS] = this.#firstFree
     this.#firstFree = slot
     this.size--
@@ -74,15 +79,23 @@ export class Rows {
   }
 
   /** The state of a row, unless it has expired. The object is reused: it is valid until the next load. */
-  load(slot: number, now: number): KeyState | undefined {
-    const { policies, numbers, logs } = this.#chunkOf(slot)
+  load(slot: number, now: number): RowState | undefined {
+    const { policies, numbers, objects, rooms } = this.#chunkOf(slot)
     const row = slot % CHUNK
     const i = row * NUMBERS
     const expiresAt = numbers[i + EXPIRES_AT]!
     if (expiresAt <= now) return undefined
     const { algorithm } = policies[row]!
     switch (algorithm) {
-      case 'token-bucket':
+      case 'token-bucket': {
+        const state = SCRATCH[algorithm]
+        state.level = numbers[i]!
+        state.unit = numbers[i + 1]!
+        state.time = numbers[i + 2]!
+        state.room = rooms?.[row]
+        state.expiresAt = expiresAt
+        return state
+      }
       case 'leaky-bucket': {
         const state = SCRATCH[algorithm]
         state.level = numbers[i]!
@@ -96,6 +109,7 @@ export class Rows {
         state.count = numbers[i]!
         state.start = numbers[i + 1]!
         state.length = numbers[i + 2]!
+        state.room = rooms?.[row]
         state.expiresAt = expiresAt
         return state
       }
@@ -106,43 +120,59 @@ export class Rows {
         state.length = numbers[i + 2]!
         // A fifth number would not fit into the row. The state expires two windows after its start.
         state.start = expiresAt - 2 * state.length
+        state.room = rooms?.[row]
         state.expiresAt = expiresAt
         return state
       }
       case 'sliding-window-log':
-        return logs![row]!
+      case 'concurrency':
+        return objects![row]!
     }
   }
 
-  save(slot: number, policy: Policy, state: KeyState): void {
+  save(slot: number, policy: Policy, state: RowState): void {
     const chunk = this.#chunkOf(slot)
     const { numbers } = chunk
     const row = slot % CHUNK
     const i = row * NUMBERS
     chunk.policies[row] = policy
     numbers[i + EXPIRES_AT] = state.expiresAt
+    let room: number | undefined
     switch (state.algorithm) {
       case 'token-bucket':
+        room = state.room
+        numbers[i] = state.level
+        numbers[i + 1] = state.unit
+        numbers[i + 2] = state.time
+        break
       case 'leaky-bucket':
         numbers[i] = state.level
         numbers[i + 1] = state.unit
         numbers[i + 2] = state.time
         break
       case 'fixed-window':
+        room = state.room
         numbers[i] = state.count
         numbers[i + 1] = state.start
         numbers[i + 2] = state.length
         break
       case 'sliding-window-counter':
+        room = state.room
         numbers[i] = state.curr
         numbers[i + 1] = state.prev
         numbers[i + 2] = state.length
         break
       case 'sliding-window-log':
-        chunk.logs ??= new Array(CHUNK).fill(undefined)
-        chunk.logs[row] = state
+      case 'concurrency':
+        chunk.objects ??= new Array(CHUNK).fill(undefined)
+        chunk.objects[row] = state
+        return
     }
-    if (state.algorithm !== 'sliding-window-log' && chunk.logs !== undefined) chunk.logs[row] = undefined
+    if (chunk.objects !== undefined) chunk.objects[row] = undefined
+    if (chunk.rooms !== undefined || room !== undefined) {
+      chunk.rooms ??= new Array(CHUNK).fill(undefined)
+      chunk.rooms[row] = room
+    }
   }
 
   #chunkOf(slot: number): Chunk {
@@ -165,10 +195,12 @@ interface Chunk {
   readonly policies: (Policy | undefined)[]
   /** Four numbers per row: three of the state, and when it expires. */
   readonly numbers: number[]
-  /** Made with the first log in this chunk. */
-  logs: (SlidingWindowLogState | undefined)[] | undefined
+  /** States of any size: logs and slots. Made with the first of them in this chunk. */
+  objects: (SlidingWindowLogState | ConcurrencyState | undefined)[] | undefined
   /** Made with the first denial in this chunk. */
   deniedUntil: number[] | undefined
+  /** Made with the first reservation in this chunk. */
+  rooms: (number | undefined)[] | undefined
 }
 
 const CHUNK_BITS = 8
@@ -176,17 +208,34 @@ const CHUNK = 1 << CHUNK_BITS
 const NUMBERS = 4
 const EXPIRES_AT = 3
 
+const NONE = undefined as number | undefined
+
 /** The objects that `load` returns, so that a check does not allocate the state it reads. */
 const SCRATCH = {
-  'token-bucket': { algorithm: 'token-bucket' as const, level: 0, unit: 0, time: 0, expiresAt: 0 },
+  'token-bucket': {
+    algorithm: 'token-bucket' as const,
+    level: 0,
+    unit: 0,
+    time: 0,
+    room: NONE,
+    expiresAt: 0,
+  },
   'leaky-bucket': { algorithm: 'leaky-bucket' as const, level: 0, unit: 0, time: 0, expiresAt: 0 },
-  'fixed-window': { algorithm: 'fixed-window' as const, count: 0, start: 0, length: 0, expiresAt: 0 },
+  'fixed-window': {
+    algorithm: 'fixed-window' as const,
+    count: 0,
+    start: 0,
+    length: 0,
+    room: NONE,
+    expiresAt: 0,
+  },
   'sliding-window-counter': {
     algorithm: 'sliding-window-counter' as const,
     curr: 0,
     prev: 0,
     start: 0,
     length: 0,
+    room: NONE,
     expiresAt: 0,
   },
 }
@@ -202,8 +251,9 @@ function makeChunk(): Chunk {
     keys: new Array(CHUNK).fill(''),
     policies: new Array(CHUNK).fill(undefined),
     numbers: ZEROS.slice(),
-    logs: undefined,
+    objects: undefined,
     deniedUntil: undefined,
+    rooms: undefined,
   }
 }
 

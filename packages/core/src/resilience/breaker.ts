@@ -15,7 +15,7 @@ interface FailureDetails {
   /** One such failure is enough to open. Default: false. */
   readonly isDefinite?: boolean
   /**
-   * For timeouts: one stall makes many calls late, and it is not an outage if a call succeeds within so many milliseconds
+   * For timeouts: one stall makes many calls late, and it is not an outage if a call succeeds within this many milliseconds
    * of the first timeout. Default: 0.
    */
   readonly stallMs?: number
@@ -46,9 +46,8 @@ export const NO_PERMIT: Permit = -1
 
 /**
  * Opens after 5 failures in a row, when half of at least 20 calls in a second have failed, or at once if a failure is
- * definite, as without a connection. Then one probe passes
- * after 200 ms; each failed probe doubles the wait, up to 2 s. Waits vary by a fifth, so that many processes do not
- * probe at the same moment.
+ * definite, as without a connection. Then one probe passes after 200 ms; each failed probe doubles the wait, up to 2 s.
+ * Waits vary by a fifth, so that many processes do not probe at the same moment.
  *
  * Calls that were made before a failure and failed with the same error object failed together: in one message, or at
  * one moment. Together they count as one failure.

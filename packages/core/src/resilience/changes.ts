@@ -19,7 +19,7 @@ export function createOverloadState(now: () => number, onChange: (isOverloaded: 
   }
 }
 
-/** Whether this process is starved: timers were late by much of a second, until that has not happened for a while. */
+/** Whether this process is starved: from a second in which timers were late by `STARVED_MS` until a quiet period. */
 export function createStarvationState(
   now: () => number,
   onChange: (isStarved: boolean, lateMs: number) => void,
@@ -29,7 +29,7 @@ export function createStarvationState(
   let lastStarvedMs = 0
   let isStarved = false
   return {
-    /** A timer fired, so late. */
+    /** A timer fired, this many milliseconds late. */
     fired(lateMs: number): void {
       const nowMs = now()
       if (nowMs - secondStartMs >= 1000) {

@@ -2,7 +2,7 @@ import type { Timers } from '../timers.js'
 import { type EventLoopTime, TICK_MS } from './event-loop-time.js'
 
 /**
- * Called when a deadline is due, after what has arrived was read. Returns when to look again, in event-loop time, or
+ * Called when a deadline is due, after replies that have arrived were read. Returns when to look again, in event-loop time, or
  * undefined if the wait is over.
  */
 type OnDue = (nowMs: number) => number | undefined

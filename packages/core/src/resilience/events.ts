@@ -1,4 +1,4 @@
-import type { OnStoreFailure } from '../policy.js'
+import type { OnStoreFailure } from '../policy/index.js'
 import type { BreakerState } from './breaker.js'
 import type { DegradedReason } from './fallback.js'
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { FallibleStore } from '../../test/fallible-store.js'
 import { guard, guardFallible, START_MS } from '../../test/guarded-store.js'
+import { ManualClock } from '../clock.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
-import { fixedWindow, type OnStoreFailure, slidingWindowLog } from '../policy.js'
+import { fixedWindow, type OnStoreFailure, type RatePolicy, slidingWindowLog } from '../policy/index.js'
 import type { Store, TakeRequest } from '../store/store.js'
 import { storeFailed } from '../store/store-error.js'
 
@@ -230,6 +232,71 @@ describe('while the store fails', () => {
     expect(await check('local')).toMatchObject({ allowed: true, remaining: 0 })
   })
 
+  it.each([
+    ['open', { remaining: 0, charged: 0, overBy: 0 }],
+    ['closed', { remaining: 0, charged: 0, overBy: 0 }],
+    ['local', { remaining: 0, charged: 5, overBy: 3 }],
+  ] as const)('a charge is allowed, and %s counts accordingly', async (mode, counted) => {
+    const { store, guarded, degraded } = setUp()
+    store.state = 'failing'
+    const { resetAfterMs, ...decision } = await guarded.charge({ policy: policies[mode], key: 'k', cost: 5 })
+    expect(decision).toStrictEqual({
+      allowed: true,
+      limit: 4,
+      cost: 5,
+      retryAfterMs: 0,
+      delayMs: 0,
+      timeMs: START_MS,
+      policy: mode,
+      degraded: mode,
+      ...counted,
+    })
+    expect(degraded()).toStrictEqual([`${mode} failure`])
+  })
+
+  it('a local charge denies later checks, and can be refunded', async () => {
+    const { store, guarded, check } = setUp()
+    store.state = 'failing'
+    const { timeMs, degraded } = await guarded.charge({ policy: policies.local, key: 'k', cost: 3 })
+    expect(await check('local')).toMatchObject({ allowed: false, degraded: 'local' })
+    expect(await guarded.refund({ policy: policies.local, key: 'k', timeMs, cost: 3, degraded })).toBe(3)
+    expect(await check('local')).toMatchObject({ allowed: true })
+  })
+
+  it('an invalid charge or block rejects', async () => {
+    const { store, guarded } = setUp()
+    for (const state of ['up', 'failing'] as const) {
+      store.state = state
+      const charge = guarded.charge({ policy: policies.open, key: 'k', cost: 0 })
+      await expect(charge).rejects.toMatchObject({ code: 'CHARGE_INVALID' })
+      const block = guarded.block({ policy: policies.open, key: 'k', durationMs: 0 })
+      await expect(block).rejects.toMatchObject({ code: 'BLOCK_INVALID' })
+    }
+  })
+
+  it('a block rejects', async () => {
+    const { store, guarded, check } = setUp()
+    store.state = 'failing'
+    const block = () => guarded.block({ policy: policies.open, key: 'k', durationMs: 1000 })
+    await expect(block()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    store.state = 'up'
+    await block()
+    expect(await check('open')).toMatchObject({ allowed: false, reason: 'blocked' })
+  })
+
+  it('local counts block a key for the blockFor of its policy, and count denied requests', async () => {
+    const { store, guarded, pass } = setUp()
+    store.state = 'failing'
+    const options = { limit: 4, window: '1h', onStoreFailure: 'local', instances: 2 } as const
+    const blocking = fixedWindow({ ...options, blockFor: '1m', name: 'blocking' })
+    const counting = slidingWindowLog({ ...options, countDenied: true, name: 'counting' })
+    const check = (policy: RatePolicy) => guarded.check({ policy, key: 'k', cost: 2 })
+    for (const policy of [blocking, counting]) await check(policy)
+    expect(await guarded.check({ policy: blocking, key: 'k', cost: 1 })).toMatchObject({ reason: 'blocked' })
+    await pass(1_800_000)
+    expect(await check(counting)).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 })
+  })
+
   it('a failed reset rejects, and still resets the local count', async () => {
     const { store, guarded, check } = setUp()
     store.state = 'failing'
@@ -241,6 +308,16 @@ describe('while the store fails', () => {
     await guarded.reset({ policy, key: 'k' })
     store.state = 'failing'
     expect(await check('local', 2)).toMatchObject({ allowed: true })
+  })
+
+  it('an operation that the store does not have rejects, and does not count as a failure', async () => {
+    const { check, take, peek, refund, reset, close } = new FallibleStore(new ManualClock(START_MS))
+    const { guarded, events } = guard({ check, take, peek, refund, reset, close })
+    const request = { policy: policies.open, key: 'k', cost: 1, durationMs: 1000 }
+    for (const call of [() => guarded.charge(request), () => guarded.block(request)]) {
+      await expect(call()).rejects.toMatchObject({ code: 'OPERATION_UNSUPPORTED', field: 'store' })
+    }
+    expect(events).toStrictEqual([])
   })
 
   it.each([new TypeError('broken'), undefined, { code: 'ECONNRESET' }])(
@@ -267,9 +344,15 @@ describe('under overload', () => {
   /** A store that reports overload, as a full queue in front of it does. */
   function setUpOverloaded() {
     const overloaded = () => Promise.reject(storeFailed('overload', 'queue is full'))
-    const store = { check: overloaded, take: overloaded, peek: overloaded } as unknown as Store
-    return guard(store)
+    const store = { check: overloaded, take: overloaded, peek: overloaded, charge: overloaded }
+    return guard(store as unknown as Store)
   }
+
+  it.each(MODES)('a charge under a policy that is %s on failure counts in this process', async (mode) => {
+    const { guarded } = setUpOverloaded()
+    const charge = await guarded.charge({ policy: policies[mode], key: 'k', cost: 3 })
+    expect(charge).toMatchObject({ degraded: 'local', reason: 'overload', charged: 3, overBy: 1 })
+  })
 
   it.each(MODES)('a policy that is %s on failure counts in this process', async (mode) => {
     const { guarded, events, eventsOf } = setUpOverloaded()

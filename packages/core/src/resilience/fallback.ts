@@ -1,9 +1,11 @@
 import { type Clock, usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { assertKey } from '../key.js'
-import { assertPolicy, type OnStoreFailure, type Policy } from '../policy.js'
-import { assertCost, type Limit, limitsOf, takeResult } from '../store/requests.js'
-import type { StoreTraits, TakeRequest, TakeResult } from '../store/store.js'
+import { assertPolicy, type OnStoreFailure, type Policy } from '../policy/index.js'
+import { reserveResult, withReservation } from '../reservations/answers.js'
+import type { Reserve } from '../reservations/parse-reservation.js'
+import { assertCharge, assertCost, type Limit, limitsOf, takeResult } from '../store/requests.js'
+import type { ReserveResult, StoreTraits, TakeRequest, TakeResult } from '../store/store.js'
 import type { LocalCounts } from './local-counts.js'
 
 /** Why a decision is made without the store: the store failed, or this process has too much to do. */
@@ -22,9 +24,9 @@ export interface FallbackOptions {
 /**
  * Decides without the store. After a failure each policy's `onStoreFailure` decides: `open` allows, `closed` denies,
  * `local` counts in this process. Under overload every policy counts in this process, whatever its
- * `onStoreFailure`: the store is healthy, and a flood must neither open a gate nor deny everyone.
+ * `onStoreFailure`: the store is healthy, and a flood must neither allow nor deny all requests.
  *
- * A denial that is still cached stays a denial: neither an outage nor a flood is a way around it.
+ * A cached denial stays a denial: neither an outage nor a flood bypasses it.
  */
 export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial }: FallbackOptions) {
   /** The decision for one limit that is not counted. */
@@ -52,7 +54,7 @@ export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial
 
   return {
     decide(method: 'check' | 'peek', request: TakeRequest, reason: DegradedReason): Decision {
-      const { policy, key, cost } = request
+      const { policy, key, cost, id } = request
       assertPolicy(policy)
       assertCost(policy, cost)
       assertKey(key)
@@ -63,13 +65,56 @@ export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial
       const mode = modeOf(policy, reason)
       onDegraded(mode, reason)
       const decision =
-        mode === 'local' ? counts[method]({ policy, key, cost }) : uncounted(policy, cost, mode)
+        mode === 'local' ? counts[method]({ policy, key, cost, id }) : uncounted(policy, cost, mode)
       return withReason(decision, reason)
     },
 
+    /** A charge is always allowed. Only `local` counts it. */
+    charge({ policy, key, cost }: TakeRequest, reason: DegradedReason): Decision {
+      assertPolicy(policy)
+      assertCharge(policy, cost)
+      assertKey(key)
+      const mode = modeOf(policy, reason)
+      onDegraded(mode, reason)
+      const decision =
+        mode === 'local'
+          ? counts.charge({ policy, key, cost })
+          : { ...uncounted(policy, cost, 'open'), degraded: mode, charged: 0, overBy: 0 }
+      return withReason(decision, reason)
+    },
+
+    /** As `take`. Only `local` reserves units here; the store may have executed the reserve before it failed. */
+    reserve(request: Reserve, reason: DegradedReason): ReserveResult {
+      const { limits, id } = request
+      const denial = cachedDenial?.(
+        limits.map(({ policy, key, cost }) => ({ policy, key, cost })),
+        reason === 'overload',
+      )
+      if (denial !== undefined) return withoutReservation(denial, request)
+      const modes = limits.map(({ policy }) => modeOf(policy, reason))
+      const strictest = modes.reduce(stricter)
+      onDegraded(strictest, reason)
+
+      const counted = limits.filter((_, i) => modes[i] === 'local')
+      const local =
+        strictest !== 'closed' && counted.length > 0
+          ? counts.reserve(counted, request)
+          : takeLocally(counted, false)
+      const allowed = local.allowed && strictest !== 'closed'
+      const localDecisions = local.decisions.values()
+      const decisions = limits.map((limit, i) => {
+        const mode = modes[i]!
+        const decision =
+          mode === 'local' ? localDecisions.next().value! : uncounted(limit.policy, limit.cost, mode)
+        const reserved = mode === 'local' && allowed ? limit.cost : 0
+        return withReason(withReservation(decision, limit, id, reserved), reason)
+      })
+      return { ...reserveResult(request, decisions), allowed }
+    },
+
     take(requests: readonly TakeRequest[], reason: DegradedReason): TakeResult {
-      const asked = limitsOf(requests)
-      const { limits, limitOfRequest } = asked
+      const parsed = limitsOf(requests)
+      const { limits, limitOfRequest } = parsed
       for (const { key } of limits) assertKey(key)
       const denial = cachedDenial?.(requests, reason === 'overload')
       if (denial !== undefined) return denial
@@ -90,9 +135,17 @@ export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial
         const decision = mode === 'local' ? localDecisions.next().value! : uncounted(policy, cost, mode)
         return withReason(decision, reason)
       })
-      return takeResult(asked, decisions, local.allowed && strictest !== 'closed')
+      return takeResult(parsed, decisions, local.allowed && strictest !== 'closed')
     },
   }
+}
+
+/** A denied take as a denied reserve. */
+function withoutReservation(denial: TakeResult, { limits, id }: Reserve): ReserveResult {
+  const decisions = denial.decisions.map((decision, i) => {
+    return decision && withReservation(decision, limits[i]!, id, 0)
+  })
+  return { ...denial, id, decisions }
 }
 
 function withReason(decision: Decision, reason: DegradedReason): Decision {

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { guard, guardFallible } from '../../test/guarded-store.js'
 import { settle } from '../../test/manual-timers.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
-import { fixedWindow } from '../policy.js'
+import { fixedWindow } from '../policy/index.js'
 
 const policy = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
 const request = { policy, key: 'k', cost: 1 }
 const overloaded = { degraded: 'local', reason: 'overload' }
 
 describe('the bound on requests in flight', () => {
-  it('answers the excess without the store, and calls the store again after a reply', async () => {
+  it('decides the excess without the store, and calls the store again after a reply', async () => {
     const { store, guarded, timers } = guardFallible({ maxInFlight: 3 })
     const { timeMs } = await guarded.check(request)
     store.methods.length = 0

@@ -1,49 +1,57 @@
-import { type Clock, systemClock } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { assertOptions, show, TidegateError } from '../errors.js'
+import { show } from '../errors.js'
 import { assertKey } from '../key.js'
-import { assertPolicy } from '../policy.js'
-import { assertRefund } from '../store/requests.js'
+import { optionInvalid } from '../options.js'
+import { assertPolicy } from '../policy/index.js'
+import type { JointReservation } from '../reservations/handle.js'
+import { assertOperation } from '../store/operations.js'
+import { assertBlock, assertRefund, assertTakeUpTo } from '../store/requests.js'
 import {
   type AsyncStore,
+  type BlockRequest,
   type Call,
   isPromise,
   type MaybePromise,
   type RefundRequest,
+  type ReserveOptions,
   type ResetRequest,
+  type SettleResult,
+  type SlotRequest,
   type Store,
   type StoreTraits,
   type TakeRequest,
   type TakeResult,
+  type TakeUpToRequest,
+  type TakeUpToResult,
 } from '../store/store.js'
 import { isFailureOf, isStoreFailure, storeClosed, storeFailed } from '../store/store-error.js'
-import { platformTimers, type Timers } from '../timers.js'
 import { type BreakerState, type Circuit, NO_PERMIT } from './breaker.js'
 import { createOverloadState, createStarvationState } from './changes.js'
 import { createDeadlines } from './deadlines.js'
-import { createEventLoopTime, eventLoopTime } from './event-loop-time.js'
 import type { FailureEvent } from './events.js'
+import { type FailureOptions, parseFailureOptions } from './failure-options.js'
 import { createFallback, type DegradedReason } from './fallback.js'
+import { createResilientReservations } from './guarded-reservations.js'
+import { createGuardedSlots } from './guarded-slots.js'
 import { createLocalCounts } from './local-counts.js'
 import { createBreakers } from './part-breakers.js'
-import { warnOfListener, warnOnChange } from './warnings.js'
+import { warnOfListener } from './warnings.js'
 
-export interface FailureOptions {
-  /** How long the store may take to answer, in milliseconds. Set it above the p99.9 of your network. Default: 50. */
-  deadlineMs?: number
-  /**
-   * How long a call may wait for a first connection, or in this process's own queue, in milliseconds. Default: 1000.
-   */
-  connectTimeoutMs?: number
-  /** The most requests that may wait for the store at once; the excess is counted in this process. Default: 5,000. */
-  maxInFlight?: number
-  /** Receives every event, synchronously. Default: changes are printed as process warnings. */
-  onEvent?: (event: FailureEvent) => void
-}
+export { type FailureOptions, parseFailureOptions, TEST_ENVIRONMENT } from './failure-options.js'
 
 /** A store that always decides, whatever happens to the one behind it. */
 export interface ResilientStore extends AsyncStore {
   readonly traits: StoreTraits & { readonly kind: 'guarded' }
+  charge(request: TakeRequest): Promise<Decision>
+  block(request: BlockRequest): Promise<void>
+  takeUpTo(request: TakeUpToRequest): Promise<TakeUpToResult>
+  reserve(
+    requests: readonly TakeRequest[],
+    options?: ReserveOptions,
+  ): Promise<JointReservation<Promise<SettleResult[]>>>
+  settle(requests: readonly ResetRequest[], id: string, actual: readonly number[]): Promise<SettleResult[]>
+  release(slots: readonly SlotRequest[]): Promise<boolean[]>
+  renew(slots: readonly SlotRequest[]): Promise<(boolean | undefined)[]>
   /** For a store in parts, the worst state. */
   readonly breakerState: BreakerState
   close(): Promise<void>
@@ -57,12 +65,13 @@ export interface ResilientStore extends AsyncStore {
  * process, a blocked event loop and a CPU quota are not: such calls wait longer, up to `connectTimeoutMs`, and are
  * then counted in this process.
  *
- * `createLimiter` does this to every store that needs it. `docs/reliability.md` says what to expect.
+ * `createLimiter` does this to every store that needs it. `docs/operators/reliability.md` describes the behaviour.
  */
 export function withFallback(store: Store, options: FailureOptions = {}): ResilientStore {
   const { deadlineMs, connectTimeoutMs, maxInFlight, onEvent, timers, loop, clock, random } =
     parseFailureOptions(options)
-  if (typeof store?.check !== 'function') throw invalid('store', `store must be a Store, got ${show(store)}.`)
+  if (typeof store?.check !== 'function')
+    throw optionInvalid('store', `store must be a Store, got ${show(store)}.`)
   const traits = store.traits ?? {}
   const longestWaitMs = Math.max(connectTimeoutMs, deadlineMs)
 
@@ -132,14 +141,29 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     }
   }
 
-  /** One call to the store. Rejects if the store fails, or must not be called, or does not answer in time. */
-  function ask<T>(requests: readonly ResetRequest[], send: (call: Call) => MaybePromise<T>): Promise<T> {
-    if (inFlight >= maxInFlight) return Promise.reject(TOO_MANY_IN_FLIGHT)
-    const circuit = circuitOf(requests)
-    const permit = circuit?.acquire() ?? 0
-    if (permit === NO_PERMIT) return Promise.reject(BREAKER_OPEN)
-
+  /**
+   * One call to the store. If it fails, must not be made or is not answered in time, `instead` gives the answer, or
+   * throws.
+   */
+  function ask<T>(
+    requests: readonly ResetRequest[],
+    send: (call: Call) => MaybePromise<T>,
+    instead: (error: unknown) => T = rethrow,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      function giveUp(error: unknown): void {
+        try {
+          resolve(instead(error))
+        } catch (unanswerable) {
+          reject(unanswerable)
+        }
+      }
+
+      if (inFlight >= maxInFlight) return giveUp(TOO_MANY_IN_FLIGHT)
+      const circuit = circuitOf(requests)
+      const permit = circuit?.acquire() ?? 0
+      if (permit === NO_PERMIT) return giveUp(BREAKER_OPEN)
+
       const call: Call = { abandoned: false }
       if (inFlight === 0) loop.tick()
       const sentMs = loop.now()
@@ -175,10 +199,10 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
           circuit?.failed(permit, error, { isDefinite, stallMs })
           if (!hasAnswered) setUp(false, error)
         }
-        reject(error)
+        giveUp(error)
       }
 
-      /** The store has `deadlineMs` from the moment the call is on the wire; before that, the queue is ours. */
+      /** The store has `deadlineMs` from when the call is on the wire; time in this process's queue does not count. */
       function onDue(nowMs: number): number | undefined {
         const waitedMs = nowMs - sentMs
         const silentMs = silentMsOf(requests) ?? waitedMs
@@ -221,7 +245,17 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     return timeout.error
   }
 
+  /** Copied: the caller may reuse the object while the store decides. Malformed requests are left to the store. */
+  function copyOf(request: TakeRequest): TakeRequest {
+    if (isSlot(request)) return slots.withId(request)
+    return request instanceof Object ? { ...request } : request
+  }
+
+  const slots = createGuardedSlots({ store, ask, counts, partOf: traits.partOf, now: timers.now })
+
   return Object.freeze({
+    ...createResilientReservations({ store, ask, reasonOf, fallback, counts, timers, assertOpen }),
+
     traits: {
       kind: 'guarded' as const,
       ...(traits.ready && { ready: () => traits.ready!() }),
@@ -231,17 +265,26 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       return breakers.state()
     },
 
-    async check(request: TakeRequest): Promise<Decision> {
-      assertOpen()
-      // Copied: the caller may reuse the object while the store decides.
-      const { policy, key, cost } = request
-      const copy = { policy, key, cost }
-      const denial = traits.cachedDenial?.([copy], false)?.decisions[0]
-      if (denial !== undefined) return denial
+    check(request: TakeRequest): Promise<Decision> {
+      // Not `async`: that would be one more promise for each check.
       try {
-        return await ask([copy], (call) => store.check(request, call))
+        assertOpen()
+        // Copied: the caller may reuse the object while the store decides.
+        const { policy, key, cost } = request
+        const copy = isSlot(request) ? slots.withId(request) : { policy, key, cost }
+        const denial = traits.cachedDenial?.([copy], false)?.decisions[0]
+        if (denial !== undefined) return Promise.resolve(denial)
+        return ask(
+          [copy],
+          (call) => store.check(copy, call),
+          (error) => {
+            const reason = reasonOf(error)
+            if (error !== TOO_MANY_IN_FLIGHT) slots.releaseUnanswered([copy], error)
+            return fallback.decide('check', copy, reason)
+          },
+        )
       } catch (error) {
-        return fallback.decide('check', copy, reasonOf(error))
+        return Promise.reject(error)
       }
     },
 
@@ -251,9 +294,11 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       const denial = traits.cachedDenial?.(copies, false)
       if (denial !== undefined) return denial
       try {
-        return await ask(copies, (call) => store.take(requests, call))
+        return await ask(copies, (call) => store.take(Array.isArray(requests) ? copies : requests, call))
       } catch (error) {
-        return fallback.take(copies, reasonOf(error))
+        const reason = reasonOf(error)
+        if (error !== TOO_MANY_IN_FLIGHT) slots.releaseUnanswered(copies, error)
+        return fallback.take(copies, reason)
       }
     },
 
@@ -268,7 +313,49 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       }
     },
 
-    /** A refund that fails gives 0 and is not repeated: it may have been executed. */
+    async charge(request: TakeRequest): Promise<Decision> {
+      assertOpen()
+      const { policy, key, cost } = request
+      const copy = { policy, key, cost }
+      try {
+        return await ask([copy], (call) => {
+          assertOperation(store, 'charge')
+          return store.charge(request, call)
+        })
+      } catch (error) {
+        return fallback.charge(copy, reasonOf(error))
+      }
+    },
+
+    /** Without the store, the result is that of a degraded check of `min` units. */
+    async takeUpTo(request: TakeUpToRequest): Promise<TakeUpToResult> {
+      assertOpen()
+      const copy = { ...request }
+      const limit = { policy: copy.policy, key: copy.key, cost: copy.min }
+      const denial = traits.cachedDenial?.([limit], false)?.decisions[0]
+      if (denial !== undefined) return { taken: 0, decision: denial, windowEndMs: undefined }
+      try {
+        return await ask([limit], (call) => {
+          assertOperation(store, 'takeUpTo')
+          return store.takeUpTo(copy, call)
+        })
+      } catch (error) {
+        const reason = reasonOf(error)
+        assertTakeUpTo(copy)
+        const decision = fallback.decide('check', limit, reason)
+        return { taken: decision.allowed ? copy.min : 0, decision, windowEndMs: undefined }
+      }
+    },
+
+    /** Rejects if the block fails, so that the caller knows that the key is not blocked. */
+    async block(request: BlockRequest): Promise<void> {
+      assertOpen()
+      assertBlock(request)
+      assertOperation(store, 'block')
+      await ask([request], (call) => store.block(request, call))
+    },
+
+    /** Returns 0 if the refund fails, and does not repeat it: it may have been executed. */
     async refund(request: RefundRequest): Promise<number> {
       assertOpen()
       if (request.degraded !== undefined) {
@@ -284,7 +371,17 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       }
     },
 
-    /** A reset that fails rejects: its caller must know that the key was not reset. */
+    async release(slotRequests: readonly SlotRequest[]): Promise<boolean[]> {
+      assertOpen()
+      return slots.release(slotRequests)
+    },
+
+    async renew(slotRequests: readonly SlotRequest[]): Promise<(boolean | undefined)[]> {
+      assertOpen()
+      return slots.renew(slotRequests)
+    },
+
+    /** Rejects if the reset fails, so that the caller knows that the key was not reset. */
     async reset(request: ResetRequest): Promise<void> {
       assertOpen()
       assertPolicy(request.policy)
@@ -302,8 +399,6 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
 
 /** The shortest wait of a degraded denial: HTTP announces waits in whole seconds. */
 const SHORTEST_WAIT_MS = 1000
-const MAX_DEADLINE_MS = 60_000
-const MAX_MAX_IN_FLIGHT = 1_000_000
 
 const BREAKER_OPEN = storeFailed(
   'breaker-open',
@@ -312,53 +407,16 @@ const BREAKER_OPEN = storeFailed(
 const TOO_MANY_IN_FLIGHT = storeFailed('overload', 'Too many requests wait for the store already.')
 const QUEUED_TOO_LONG = storeFailed('overload', 'The request waited too long in the queue of this process.')
 
-function copyOf<T>(request: T): T {
-  return request instanceof Object ? { ...request } : request
+function rethrow(error: unknown): never {
+  throw error
 }
 
-/** Rethrows an error that no fallback answers: invalid input, or a closed store. */
+function isSlot(request: TakeRequest): boolean {
+  return request?.policy?.algorithm === 'concurrency'
+}
+
+/** Rethrows an error that has no fallback: invalid input, or a closed store. */
 function reasonOf(error: unknown): DegradedReason {
   if (!isStoreFailure(error)) throw error
   return isFailureOf(error, 'overload') ? 'overload' : 'failure'
-}
-
-/** A test's own time and chance; not among the public options. */
-interface TestEnvironment {
-  timers?: Timers
-  clock?: Clock
-  random?: () => number
-}
-
-/** The test hook: `{ [TEST_ENVIRONMENT]: { timers, clock, random } }` among the options. */
-export const TEST_ENVIRONMENT = Symbol('tidegate.test-environment')
-
-/** The options with their defaults; rejects invalid ones. */
-export function parseFailureOptions(options: FailureOptions) {
-  assertOptions('withFallback()', options, ['deadlineMs', 'connectTimeoutMs', 'maxInFlight', 'onEvent'])
-  const { deadlineMs = 50, connectTimeoutMs = 1000, maxInFlight = 5000, onEvent = warnOnChange() } = options
-  for (const [field, value, max, otherwise] of [
-    ['deadlineMs', deadlineMs, MAX_DEADLINE_MS, 50],
-    ['connectTimeoutMs', connectTimeoutMs, MAX_DEADLINE_MS, 1000],
-    ['maxInFlight', maxInFlight, MAX_MAX_IN_FLIGHT, 5000],
-  ] as const) {
-    if (Number.isInteger(value) && value >= 1 && value <= max) continue
-    throw invalid(
-      field,
-      `${field} must be a whole number from 1 to ${max.toLocaleString('en')}, got ${show(value)}. The default is ${otherwise}.`,
-    )
-  }
-  if (typeof onEvent !== 'function') {
-    throw invalid(
-      'onEvent',
-      `onEvent must be a function, got ${show(onEvent)}. Without it, changes are printed as process warnings.`,
-    )
-  }
-  const test = (options as { [TEST_ENVIRONMENT]?: TestEnvironment })[TEST_ENVIRONMENT]
-  const { timers = platformTimers, clock = systemClock, random = Math.random } = test ?? {}
-  const loop = test?.timers === undefined ? eventLoopTime(timers.now) : createEventLoopTime(timers.now)
-  return { deadlineMs, connectTimeoutMs, maxInFlight, onEvent, timers, loop, clock, random }
-}
-
-function invalid(field: string, message: string): TidegateError {
-  return new TidegateError('OPTION_INVALID', message, { field })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualTimers } from '../../test/manual-timers.js'
 import { ManualClock } from '../clock.js'
-import { fixedWindow, leakyBucket, type Policy, tokenBucket } from '../policy.js'
+import { fixedWindow, leakyBucket, type Policy, tokenBucket } from '../policy/index.js'
 import { createLocalCounts } from './local-counts.js'
 
 const START_MS = 1_800_000_000_000

@@ -1,8 +1,9 @@
 import { type Clock, usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
+import type { Reserve, ReserveLimit, SettleLimit } from '../reservations/parse-reservation.js'
 import type { Limit } from '../store/requests.js'
-import type { RefundRequest, ResetRequest, TakeRequest } from '../store/store.js'
+import type { RefundRequest, ResetRequest, SettleResult, SlotRequest, TakeRequest } from '../store/store.js'
 import { shareOf } from './share.js'
 
 /** Counts requests in this process, against its share of each limit, while the store cannot count them. */
@@ -11,7 +12,14 @@ export interface LocalCounts {
   peek(request: TakeRequest): Decision
   /** Takes from all of these limits or from none. */
   take(limits: readonly Limit[]): { allowed: boolean; decisions: Decision[] }
+  charge(request: TakeRequest): Decision
+  /** Reserves from all of these limits or from none. */
+  reserve(limits: readonly ReserveLimit[], request: Reserve): { allowed: boolean; decisions: Decision[] }
+  /** Settles what was reserved here. Undefined if nothing was. */
+  settle(limit: SettleLimit, id: string): SettleResult | undefined
   refund(request: RefundRequest): number
+  release(slot: SlotRequest): boolean
+  renew(slot: SlotRequest): boolean
   reset(request: ResetRequest): void
   outageBegan(): void
   outageEnded(): void
@@ -32,27 +40,31 @@ export interface LocalCountsOptions {
 export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): LocalCounts {
   let counts: MemoryStore | undefined
   let sinceMs = 0
+  /** The ids that were reserved here. An id that was not belongs to the store. */
+  const reservedIds = new Set<string>()
   let upSinceMs: number | undefined
 
   /** Drops the counts of an outage that is over. */
-  function forgetOld(): void {
+  function dropOld(): void {
     if (upSinceMs === undefined || now() - upSinceMs < SAME_OUTAGE_MS) return
     counts = undefined
     upSinceMs = undefined
   }
 
   function current(): MemoryStore {
-    forgetOld()
+    dropOld()
     if (counts === undefined) {
       counts = new MemoryStore({ clock, maxKeys: MAX_KEYS })
       sinceMs = usToMs(clock.nowUs())
+      reservedIds.clear()
     }
     return counts
   }
 
   /** A cost above the share: it has to wait for the store. */
-  function tooDear({ policy, key, cost }: TakeRequest): Decision {
-    const look = current().peek({ policy: shareOf(policy), key, cost: 1 })
+  function tooDear(request: TakeRequest): Decision {
+    const { policy, key, cost } = request
+    const look = current().peek({ policy: shareOf(request.policy), key, cost: 1 })
     return { ...asLocal(look, policy.limit), cost, allowed: false, retryAfterMs: waitMs(), delayMs: 0 }
   }
 
@@ -60,6 +72,15 @@ export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): L
     const policy = shareOf(request.policy)
     if (request.cost > policy.limit) return tooDear(request)
     return asLocal(current().peek({ ...request, policy }), request.policy.limit)
+  }
+
+  function addReserved(limit: ReserveLimit, id: string): void {
+    reservedIds.add(nameOf(limit, id))
+    if (reservedIds.size <= MAX_KEYS) return
+    for (const oldest of reservedIds) {
+      reservedIds.delete(oldest)
+      break
+    }
   }
 
   return {
@@ -83,11 +104,45 @@ export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): L
       }
     },
 
+    charge(request) {
+      return asLocal(current().charge({ ...request, policy: shareOf(request.policy) }), request.policy.limit)
+    },
+
+    reserve(limits, { id, ttlMs, maxOpen }) {
+      const shares = limits.map((limit) => ({ ...limit, policy: shareOf(limit.policy) }))
+      if (shares.some(({ policy, cost }) => cost > policy.limit)) {
+        return { allowed: false, decisions: limits.map(peek) }
+      }
+      const requests = shares.map(({ policy, key, units }) => ({ policy, key, cost: units }))
+      const { allowed, decisions } = current().reserve(requests, { id, ttl: ttlMs, maxOpen })
+      if (allowed) for (const limit of limits) addReserved(limit, id)
+      return {
+        allowed,
+        decisions: decisions.map((decision, i) => asLocal(decision!, limits[i]!.policy.limit)),
+      }
+    },
+
+    settle({ policy, key, actual }, id) {
+      dropOld()
+      if (counts === undefined || !reservedIds.delete(nameOf({ policy, key }, id))) return undefined
+      return counts.settle([{ policy: shareOf(policy), key }], id, [actual])[0]
+    },
+
     refund(request) {
-      forgetOld()
+      dropOld()
       // Units of earlier outages are no longer counted here.
       if (counts === undefined || request.timeMs < sinceMs) return 0
       return counts.refund({ ...request, policy: shareOf(request.policy) })
+    },
+
+    release(slot) {
+      dropOld()
+      return counts?.release([{ ...slot, policy: shareOf(slot.policy) }])[0] ?? false
+    },
+
+    renew(slot) {
+      dropOld()
+      return counts?.renew([{ ...slot, policy: shareOf(slot.policy) }])[0] ?? false
     },
 
     reset(request) {
@@ -95,7 +150,7 @@ export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): L
     },
 
     outageBegan() {
-      forgetOld()
+      dropOld()
       upSinceMs = undefined
     },
 
@@ -107,6 +162,11 @@ export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): L
 
 const MAX_KEYS = 100_000
 const SAME_OUTAGE_MS = 10_000
+
+function nameOf({ policy, key }: ResetRequest, id: string): string {
+  // Names and ids have no spaces.
+  return `${policy.name} ${id} ${key}`
+}
 
 function asLocal(decision: Decision, limit: number): Decision {
   return { ...decision, limit, degraded: 'local' }

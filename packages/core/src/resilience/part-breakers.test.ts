@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { guard, guardFallible } from '../../test/guarded-store.js'
 import { TidegateError } from '../errors.js'
-import { fixedWindow } from '../policy.js'
+import { fixedWindow } from '../policy/index.js'
 import type { ResetRequest, Store } from '../store/store.js'
 import { storeFailed } from '../store/store-error.js'
 

@@ -8,7 +8,7 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from '../policy.js'
+} from '../policy/index.js'
 import { shareOf } from './share.js'
 
 describe('the share of one process in a limit', () => {

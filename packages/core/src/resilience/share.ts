@@ -1,15 +1,15 @@
-import { definePolicy, type Policy } from '../policy.js'
+import { definePolicy, type LeakyBucketPolicy, type Policy, type TokenBucketPolicy } from '../policy/index.js'
 import { nearestFittingRate, type Rate } from '../units/rate.js'
 
 /**
  * The share of one process in a limit that `instances` processes share: limit and rate divided by their number. The
  * limit is rounded down, but is at least 1.
  */
-export function shareOf(policy: Policy): Policy {
+export function shareOf<P extends Policy>(policy: P): P {
   if (policy.instances === 1) return policy
-  let share = shares.get(policy)
+  let share = shares.get(policy) as P | undefined
   if (share === undefined) {
-    share = divided(policy)
+    share = divided(policy) as P
     shares.set(policy, share)
   }
   return share
@@ -18,13 +18,29 @@ export function shareOf(policy: Policy): Policy {
 const shares = new WeakMap<Policy, Policy>()
 
 function divided(policy: Policy): Policy {
-  const { algorithm, name, instances } = policy
+  // A count in this process has no leases.
+  const { instances, lease: _, ...options } = policy
   const limit = Math.max(1, Math.floor(policy.limit / instances))
-  if ('windowUs' in policy) return definePolicy({ algorithm, name, limit, window: policy.window })
-  const rate = dividedRate(policy.n, policy.d, instances, limit)
-  return algorithm === 'token-bucket'
-    ? definePolicy({ algorithm, name, capacity: limit, refillRate: rate })
-    : definePolicy({ algorithm, name, capacity: limit, leakRate: rate })
+  const share = 'full' in policy ? dividedBucket(policy, instances, limit) : { limit }
+  return definePolicy({ ...inUnits(options), ...share })
+}
+
+/** Writes durations with a unit: a number of milliseconds that looks like seconds would print a warning. */
+function inUnits({ window, blockFor, ...options }: { window?: number | string; blockFor?: number }): object {
+  return {
+    ...options,
+    ...(window === undefined ? {} : { window: typeof window === 'number' ? `${window}ms` : window }),
+    ...(blockFor === undefined ? {} : { blockFor: `${blockFor}ms` }),
+  }
+}
+
+function dividedBucket(
+  { algorithm, n, d }: TokenBucketPolicy | LeakyBucketPolicy,
+  instances: number,
+  capacity: number,
+): object {
+  const rate = dividedRate(n, d, instances, capacity)
+  return algorithm === 'token-bucket' ? { capacity, refillRate: rate } : { capacity, leakRate: rate }
 }
 
 function dividedRate(n: number, d: number, instances: number, capacity: number): Rate {

@@ -4,7 +4,7 @@ import { guard, guardFallible } from '../../test/guarded-store.js'
 import { settle } from '../../test/manual-timers.js'
 import type { Decision } from '../decision.js'
 import { TidegateError } from '../errors.js'
-import { fixedWindow } from '../policy.js'
+import { fixedWindow } from '../policy/index.js'
 import type { Store } from '../store/store.js'
 
 const DEADLINE_MS = 50
@@ -183,16 +183,16 @@ describe('a store that measures its silence', () => {
     expect(eventsOf('call-failed')).toHaveLength(1)
   })
 
-  it('is asked about the requests of the call', async () => {
-    const asked: unknown[] = []
+  it('receives the requests of the call', async () => {
+    const received: unknown[] = []
     const { store, guarded, pass } = guardFallible({
-      traits: { silentMs: (requests) => asked.push(requests) },
+      traits: { silentMs: (requests) => received.push(requests) },
     })
     await guarded.check(request)
     store.state = 'hanging'
     void guarded.take([request, { ...request, key: 'l' }])
     await pass(DEADLINE_MS)
-    expect(asked).toMatchObject([[{ key: 'k' }, { key: 'l' }]])
+    expect(received).toMatchObject([[{ key: 'k' }, { key: 'l' }]])
     store.deliver()
   })
 })

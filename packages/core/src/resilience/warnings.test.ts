@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { guardFallible } from '../../test/guarded-store.js'
-import { fixedWindow } from '../policy.js'
+import { fixedWindow } from '../policy/index.js'
 import type { FailureOptions } from './index.js'
 
 const policy = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })

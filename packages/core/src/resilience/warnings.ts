@@ -1,4 +1,4 @@
-import { type ErrorCode, errorDocs } from '../errors.js'
+import { warn } from '../warn.js'
 import type { FailureEvent } from './events.js'
 
 /**
@@ -12,7 +12,7 @@ export function warnOnChange(): (event: FailureEvent) => void {
       else
         warn(
           'STORE_UNAVAILABLE',
-          `${messageOf(event.error)} Until the store is available, each policy answers by its onStoreFailure: 'open' (the default) allows every request.`,
+          `${messageOf(event.error)} Until the store is available, each policy decides by its onStoreFailure: 'open' allows every request.`,
         )
     }
     if (event.type === 'starved' && event.isStarved) {
@@ -42,15 +42,4 @@ export function warnOfListener(error: unknown): void {
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.endsWith('.') ? message : `${message}.`
-}
-
-function warn(code: ErrorCode, message: string): void {
-  const text = `${message} See ${errorDocs(code)}`
-  const { process, console } = globalThis as {
-    process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void }
-    console?: { warn(message: string): void }
-  }
-  if (typeof process?.emitWarning === 'function')
-    process.emitWarning(text, { type: 'TidegateWarning', code: `TIDEGATE_${code}` })
-  else console?.warn(`TidegateWarning [TIDEGATE_${code}]: ${text}`)
 }

@@ -8,5 +8,6 @@ testStore({
   describe,
   it,
   deepEqual: deepStrictEqual,
+  operations: ['charge', 'block', 'takeUpTo', 'reserve', 'settle', 'release', 'renew'],
   open: (clock) => withFallback(new FallibleStore(clock), { onEvent() {} }),
 })

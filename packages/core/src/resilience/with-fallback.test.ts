@@ -4,7 +4,7 @@ import { guard, guardFallible } from '../../test/guarded-store.js'
 import type { Decision } from '../decision.js'
 import { withDenialCache } from '../denial-cache/index.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
-import { ALGORITHM_NAMES, definePolicy, fixedWindow } from '../policy.js'
+import { ALGORITHM_NAMES, definePolicy, fixedWindow } from '../policy/index.js'
 import type { Call, Store } from '../store/store.js'
 import { storeFailed } from '../store/store-error.js'
 import { type FailureOptions, withFallback } from './index.js'
@@ -143,7 +143,7 @@ describe('a decision without the store', () => {
     },
   )
 
-  it('tells a denied client to wait until the next probe, and at least one second', async () => {
+  it('has a retryAfterMs until the next probe, and of at least one second', async () => {
     const { check, pass, openBreaker } = setUp()
     await openBreaker()
     expect((await check(closed)).retryAfterMs).toBe(1000)
@@ -159,7 +159,7 @@ describe('a decision without the store', () => {
 
 describe('call.abandoned', () => {
   it.each(['check', 'take', 'peek', 'refund', 'reset'] as const)(
-    'is true once a %s was answered without the store',
+    'is true once a %s was decided without the store',
     async (method) => {
       const { store, guarded, check, pass } = setUp()
       await check()
@@ -180,7 +180,7 @@ describe('call.abandoned', () => {
     },
   )
 
-  it('lets a store with a queue skip requests that nothing waits for', async () => {
+  it('lets a store with a queue skip requests whose callers have stopped waiting', async () => {
     const queue: { send: () => void; call: Call }[] = []
     const memory = new MemoryStore()
     const store = {
@@ -221,7 +221,7 @@ describe('a cold start', () => {
 })
 
 describe('too many requests in flight', () => {
-  it('are counted locally at once, and are no evidence against the store', async () => {
+  it('are counted locally at once, and do not count as failures of the store', async () => {
     const { store, guarded, check, events, pass } = setUp({ maxInFlight: 100 })
     await check()
     store.state = 'hanging'
@@ -474,22 +474,25 @@ describe('with a denial cache', () => {
   it.each([
     ['around', (store: Store, wrap: Wrap, now: () => number) => withDenialCache(wrap(store), { now })],
     ['inside', (store: Store, wrap: Wrap, now: () => number) => wrap(withDenialCache(store, { now }))],
-  ])('%s it, degraded decisions are not cached, and cached ones are no evidence', async (_, combine) => {
-    const { store, environment, pass } = setUp()
-    const wrap: Wrap = (inner) => guard(inner, {}, environment).guarded
-    const both = combine(store, wrap, environment.timers.now)
-    const check = (key: string) => both.check({ policy: closed, key, cost: 1000 })
-    await check('full')
-    expect(await check('full')).toMatchObject({ allowed: false })
-    store.state = 'failing'
-    for (let i = 0; i < 10; i++) {
-      expect(await check('full')).not.toHaveProperty('degraded')
-      expect(await check(`new ${i}`)).toMatchObject({ allowed: false, degraded: 'closed' })
-    }
-    store.state = 'up'
-    await pass(200)
-    expect(await check('new 0')).toMatchObject({ allowed: true })
-  })
+  ])(
+    '%s it, degraded decisions are not cached, and cached ones do not count as an answer of the store',
+    async (_, combine) => {
+      const { store, environment, pass } = setUp()
+      const wrap: Wrap = (inner) => guard(inner, {}, environment).guarded
+      const both = combine(store, wrap, environment.timers.now)
+      const check = (key: string) => both.check({ policy: closed, key, cost: 1000 })
+      await check('full')
+      expect(await check('full')).toMatchObject({ allowed: false })
+      store.state = 'failing'
+      for (let i = 0; i < 10; i++) {
+        expect(await check('full')).not.toHaveProperty('degraded')
+        expect(await check(`new ${i}`)).toMatchObject({ allowed: false, degraded: 'closed' })
+      }
+      store.state = 'up'
+      await pass(200)
+      expect(await check('new 0')).toMatchObject({ allowed: true })
+    },
+  )
 
   function setUpCached(options: FailureOptions = {}) {
     const { store, environment } = setUp()

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createLimiter } from '../limiter.js'
-import { fixedWindow } from '../policy.js'
+import { createLimiter } from '../limiter/index.js'
+import { fixedWindow } from '../policy/index.js'
 
 const policy = fixedWindow({ limit: 5, window: '1m' })
 const IMPORT = "import { RedisStore } from '@tidegate/redis'"
@@ -10,6 +10,11 @@ it.each<[string, unknown, string]>([
   ['a TLS URL', 'rediss://host/1', "store: new RedisStore('rediss://host/1')"],
   ['a cluster', 'redis+cluster://one,two', "store: new RedisStore('redis+cluster://one,two')"],
   ['a URL with a password', 'redis://user:secret@host', "new RedisStore('redis://…@host')"],
+  [
+    'a store of express-rate-limit',
+    { increment() {} },
+    `${IMPORT} and store: new RedisStore('redis://localhost:6379'), or store: new MemoryStore() to count in this process only.`,
+  ],
   ['a client of ioredis', { evalsha() {} }, `${IMPORT} and store: new RedisStore(client).`],
   ['a client of node-redis', { evalSha() {} }, 'store: new RedisStore(client).'],
   ['an object', { get() {} }, 'got {}. Write store: new MemoryStore(), or leave it out.'],

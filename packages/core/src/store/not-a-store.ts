@@ -8,6 +8,9 @@ export function notAStore(value: unknown): string {
   if (isRedisClient(value)) {
     return `store must be a Store, got a Redis client. Write ${IMPORT_REDIS} and store: new RedisStore(client).`
   }
+  if (isHitStore(value)) {
+    return `store must be a Store, got a store of another library. Write ${IMPORT_REDIS} and store: new RedisStore('redis://localhost:6379'), or store: new MemoryStore() to count in this process only.`
+  }
   return `store must be a Store, got ${show(value)}. Write store: new MemoryStore(), or leave it out.`
 }
 
@@ -18,6 +21,13 @@ function isRedisClient(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { evalsha, evalSha } = value as { evalsha?: unknown; evalSha?: unknown }
   return typeof evalsha === 'function' || typeof evalSha === 'function'
+}
+
+/** The stores of express-rate-limit have `increment`, those of @fastify/rate-limit `incr`. */
+function isHitStore(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { increment, incr } = value as { increment?: unknown; incr?: unknown }
+  return typeof increment === 'function' || typeof incr === 'function'
 }
 
 function withoutPassword(url: string): string {

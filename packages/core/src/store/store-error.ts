@@ -8,16 +8,16 @@ export type FailureCause =
   | 'overload'
   /** The circuit breaker is open: the call was not sent. */
   | 'breaker-open'
-  /** There is no connection, and the reason is known: the call was not sent. */
+  /** The connection is down for a known reason: the call was not sent. */
   | 'unreachable'
 
 export function storeFailed(cause: FailureCause, message: string): TidegateError {
   return new TidegateError('STORE_FAILED', message, { cause })
 }
 
-/** For calls after `close`: an error of the caller, which no fallback answers. */
+/** For calls after `close`: an error of the caller, which has no fallback. */
 export function storeClosed(store = 'This store'): TidegateError {
-  return new TidegateError('STORE_FAILED', `${store} is closed; make a new one.`, { cause: CLOSED })
+  return new TidegateError('STORE_FAILED', `${store} is closed; create a new one.`, { cause: CLOSED })
 }
 
 const CLOSED = 'closed'

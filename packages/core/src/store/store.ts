@@ -1,9 +1,10 @@
 import type { Decision } from '../decision.js'
-import type { Policy } from '../policy.js'
+import type { Policy } from '../policy/index.js'
+import type { Duration } from '../units/duration.js'
 
 /**
- * Where state lives. A store receives what to count and returns decisions, so that reading, deciding and writing
- * are one atomic step wherever the state is.
+ * Where state lives. A store receives requests and returns decisions, so that reading, deciding and writing are one
+ * atomic step wherever the state is.
  *
  * The contract, enforced by the conformance suite in `@tidegate/core/testing`:
  *
@@ -14,7 +15,7 @@ import type { Policy } from '../policy.js'
  * - Methods return plain values or promises. A store in this process returns plain values.
  */
 export interface Store {
-  /** What `withFallback` may use or must know about this store. Default: a remote store with no extras. */
+  /** Properties of this store that `withFallback` needs or can use. Default: a remote store without any. */
   readonly traits?: StoreTraits
   /** Takes from one limit. */
   check(request: TakeRequest, call?: Call): MaybePromise<Decision>
@@ -28,6 +29,42 @@ export interface Store {
   reset(request: ResetRequest, call?: Call): MaybePromise<void>
   /** Closes connections. Later calls fail with `STORE_FAILED`. */
   close(): MaybePromise<void>
+}
+
+/**
+ * A store that also offers the newer operations. `MemoryStore`, `RedisStore`, `withDenialCache` and `withFallback` do; a
+ * limiter on another store rejects them with `OPERATION_UNSUPPORTED`.
+ */
+export interface FullStore extends Store {
+  /** Charges the cost whether or not it fits. The decision is allowed and has `charged` and `overBy`. */
+  charge(request: TakeRequest, call?: Call): MaybePromise<Decision>
+  /** Denies every check of a key for a time. The block lies beside the count, which continues; `reset` lifts both. */
+  block(request: BlockRequest, call?: Call): MaybePromise<void>
+  /** Takes from every limit or from none, and records the units under an id until they are settled. */
+  reserve(
+    requests: readonly TakeRequest[],
+    options?: ReserveOptions,
+    call?: Call,
+  ): MaybePromise<ReserveResult>
+  /** Ends a reservation with its actual costs, one per request; 0 cancels it. Only the first call has an effect. */
+  settle(
+    requests: readonly ResetRequest[],
+    id: string,
+    actual: readonly number[],
+    call?: Call,
+  ): MaybePromise<SettleResult[]>
+  /**
+   * Takes as many units as the limit can spare: `max(min, min(max, floor(remaining / divisor)))` if at least `min` fit,
+   * none otherwise. See `withLeases`.
+   */
+  takeUpTo(request: TakeUpToRequest, call?: Call): MaybePromise<TakeUpToResult>
+  /** Releases slots of concurrency policies. For each, whether it was still held. */
+  release(slots: readonly SlotRequest[], call?: Call): MaybePromise<boolean[]>
+  /**
+   * Renews slots of concurrency policies. For each: true if it was renewed, false if it is gone, undefined if the part of
+   * the store that it is in did not answer.
+   */
+  renew(slots: readonly SlotRequest[], call?: Call): MaybePromise<(boolean | undefined)[]>
 }
 
 /** One call as its caller sees it. */
@@ -52,7 +89,7 @@ export interface StoreTraits {
   cachedDenial?(requests: readonly TakeRequest[], isOverloaded: boolean): TakeResult | undefined
   /**
    * For how long the store has left a call about these requests unanswered, in milliseconds of `EventLoopTime`:
-   * infinite without a connection, 0 if nothing has been sent. It tells a slow store from a queue in this process.
+   * infinite without a connection, 0 if nothing has been sent. It distinguishes a slow store from a queue in this process.
    * Default: every call counts as sent at once.
    */
   silentMs?(requests: readonly ResetRequest[]): number
@@ -93,6 +130,8 @@ export interface TakeRequest {
   key: string
   /** How many units, a whole number from 1 to the policy's limit. */
   cost: number
+  /** The id of the slot to acquire from a concurrency policy. Default: a random one. Ignored for other policies. */
+  id?: string | undefined
 }
 
 export interface TakeResult {
@@ -122,6 +161,8 @@ export interface RefundRequest {
   timeMs: number
   /** How many of its units to give back, a whole number from 1. */
   cost: number
+  /** `leasedAtMs` of that decision: the units of a lease were taken from the store before they were spent. */
+  leasedAtMs?: Decision['leasedAtMs'] | undefined
   /** `degraded` of that decision: units that were not taken from the store are not given back to it. */
   degraded?: Decision['degraded'] | undefined
 }
@@ -129,6 +170,66 @@ export interface RefundRequest {
 export interface ResetRequest {
   policy: Policy
   key: string
+}
+
+export interface BlockRequest {
+  policy: Policy
+  key: string
+  /** Milliseconds, 1 ms to 366 d. */
+  durationMs: number
+}
+
+export interface TakeUpToRequest {
+  /** Any rate policy but a leaky bucket. */
+  policy: Policy
+  key: string
+  /** The fewest units to take, a whole number from 1 to the policy's limit. */
+  min: number
+  /** The most units to take, a whole number from `min` to the policy's limit. */
+  max: number
+  /** The part of the remaining units that one call may take, a whole number from 1 to 1,000,000. */
+  divisor: number
+}
+
+export interface TakeUpToResult {
+  /** How many units were taken; 0 if fewer than `min` fit. */
+  taken: number
+  /** As `check` with a cost of `taken`, or of `min` if none were taken. */
+  decision: Decision
+  /** The end of the window that the units count in, in the store's time; undefined without such a window. */
+  windowEndMs: number | undefined
+}
+
+export interface ReserveOptions {
+  /**
+   * The id of the reservation, 1 to 128 printable ASCII characters without spaces. It must come from the application,
+   * never from a client. Default: a random one.
+   */
+  id?: string
+  /** How long the reservation stays open, 1 s to 1 d. After that, the reserved units stay charged. Default: `10m`. */
+  ttl?: Duration
+  /** The most open reservations of one key, 1 to 1,000. Default: 1,000. */
+  maxOpen?: number
+}
+
+/** As the result of a take. The decisions have `id` and `reserved`. */
+export interface ReserveResult extends TakeResult {
+  id: string
+  /** The same id was reserved before, and this is the first decision. */
+  repeated?: true
+}
+
+export type SettleResult =
+  | { settled: true; refunded: number; charged: number; overBy: number }
+  | { settled: false; reason: 'ended' | 'unknown' }
+
+export interface SlotRequest {
+  policy: Policy
+  key: string
+  /** `id` of the decision that acquired the slot. */
+  id: string
+  /** `degraded` of that decision: a slot that was counted in this process is not in the store. */
+  degraded?: Decision['degraded'] | undefined
 }
 
 export type MaybePromise<T> = T | Promise<T>

@@ -6,12 +6,12 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from '../policy.js'
+} from '../policy/index.js'
 
 /** A whole number of hours since the epoch, so that windows begin where the tables begin. */
 export const START_MS = 1_800_000_000_000
 
-/** One check: when (ms after the start) and how much, and what must come back. */
+/** One check: when (ms after the start) and how much, and the expected decision. */
 export type Row = readonly [
   at: number,
   cost: number,

@@ -1,15 +1,19 @@
 import type { ManualClock } from '../clock.js'
 import type { Decision } from '../decision.js'
-import { type AlgorithmName, definePolicy, type Policy } from '../policy.js'
-import type { Store } from '../store/store.js'
+import { type AlgorithmName, definePolicy, type RatePolicy } from '../policy/index.js'
+import type { Operation } from '../store/operations.js'
+import type { FullStore, Store } from '../store/store.js'
+import { CALENDAR_UNITS } from '../units/calendar.js'
 import { type Random, randomFrom } from './random.js'
 import { START_MS } from './tables.js'
 
-/** One step of a trace: what is done, to whom, by which numbers of the policy, at what time. */
-export type TraceStep = { timeMs: number; key: string; policy: Policy } & (
-  | { do: 'check' | 'peek'; cost: number }
+/** One step of a trace: the operation, the key, the numbers of the policy, and the time. */
+export type TraceStep = { timeMs: number; key: string; policy: RatePolicy } & (
+  | { do: 'check' | 'peek' | 'charge'; cost: number }
   /** Gives back part of the decision of an earlier step, if that one was allowed. */
   | { do: 'refund'; ofStep: number; cost: number }
+  | { do: 'block'; durationMs: number }
+  | { do: 'takeUpTo'; min: number; max: number; divisor: number }
   | { do: 'reset' }
 )
 
@@ -25,17 +29,23 @@ export interface TraceOptions {
   clockStepsBack?: boolean
   /** Lets the policy's numbers change between steps. Default: false. */
   numbersChange?: boolean
+  /** Adds steps of these operations. `block` also adds `blockFor` to some policies. Default: none. */
+  operations?: readonly Operation[]
 }
 
 /**
  * A trace that a seed repeats exactly: bursts and pauses, steps on the very moments where windows turn and
  * units leave, refunds, resets. Run it through two stores and compare what `runTrace` returns. With either
- * option, a trace can tell whether a store has let go of an expired state yet: both must keep them.
+ * option, a trace shows whether a store has deleted an expired state: both stores must keep them.
  */
 export function randomTrace(seed: number, algorithm: AlgorithmName, options: TraceOptions): RandomTrace {
-  const { length, clockStepsBack = false, numbersChange = false } = options
+  const { length, clockStepsBack = false, numbersChange = false, operations = [] } = options
   const random = randomFrom(seed)
-  const policies = Array.from({ length: random.between(2, 3) }, () => randomPolicy(random, algorithm))
+  const mayBlock = operations.includes('block')
+  const mayTakeUpTo = operations.includes('takeUpTo') && algorithm !== 'leaky-bucket'
+  const policies = Array.from({ length: random.between(2, 3) }, () =>
+    randomPolicy(random, algorithm, mayBlock),
+  )
   const keys = ['a', 'b', 'user:ü', '{tag}']
   const steps: TraceStep[] = []
   let policy = policies[0]!
@@ -47,10 +57,17 @@ export function randomTrace(seed: number, algorithm: AlgorithmName, options: Tra
     const common = { timeMs: timeUs / 1000, key: random.oneOf(keys), policy }
     const cost = random.between(1, random.oneOf([1, Math.min(3, policy.limit), policy.limit]))
     const dice = random.between(1, 20)
-    if (dice <= 15) steps.push({ ...common, do: 'check', cost })
+    if (operations.includes('charge') && random.between(1, 12) === 1) {
+      steps.push({ ...common, do: 'charge', cost: randomCharge(random, policy) })
+    } else if (mayBlock && random.between(1, 30) === 1) {
+      steps.push({ ...common, do: 'block', durationMs: random.oneOf([1, 7, 1000, 60_000, 3_600_000]) })
+    } else if (mayTakeUpTo && random.between(1, 6) === 1) {
+      const max = random.between(cost, policy.limit)
+      steps.push({ ...common, do: 'takeUpTo', min: cost, max, divisor: random.oneOf([1, 2, 8]) })
+    } else if (dice <= 15) steps.push({ ...common, do: 'check', cost })
     else if (dice <= 17) steps.push({ ...common, do: 'peek', cost })
     else if (dice <= 19 && i > 0) {
-      // Mostly of what has just been done: older decisions mostly no longer count.
+      // Mostly the latest decisions: older ones usually no longer count.
       const ofStep = Math.max(0, i - random.between(1, random.oneOf([2, 20])))
       steps.push({ ...common, do: 'refund', ofStep, key: steps[ofStep]!.key, cost })
     } else steps.push({ ...common, do: 'reset' })
@@ -70,9 +87,18 @@ export async function runTrace(
     const { policy, key } = step
     if (step.do === 'check') answers.push(await store.check({ policy, key, cost: step.cost }))
     else if (step.do === 'peek') answers.push(await store.peek({ policy, key, cost: step.cost }))
-    else if (step.do === 'refund') {
+    else if (step.do === 'charge') answers.push(await offered(store).charge({ policy, key, cost: step.cost }))
+    else if (step.do === 'block') {
+      await offered(store).block({ policy, key, durationMs: step.durationMs })
+      answers.push(undefined)
+    } else if (step.do === 'takeUpTo') {
+      const { min, max, divisor } = step
+      const { decision, ...taken } = await offered(store).takeUpTo({ policy, key, min, max, divisor })
+      answers.push({ ...decision, ...taken })
+    } else if (step.do === 'refund') {
       const decision = answers[step.ofStep]
-      const wasTaken = steps[step.ofStep]!.do === 'check' && typeof decision === 'object' && decision.allowed
+      const kind = steps[step.ofStep]!.do
+      const wasTaken = kind !== 'peek' && typeof decision === 'object' && decision.allowed
       const cost = Math.min(step.cost, policy.limit, wasTaken ? decision.cost : 0)
       answers.push(
         cost > 0 ? await store.refund({ policy, key, timeMs: (decision as Decision).timeMs, cost }) : 0,
@@ -85,35 +111,67 @@ export async function runTrace(
   return answers
 }
 
-function randomPolicy(random: Random, algorithm: AlgorithmName): Policy {
+/** A trace has only steps of the requested operations. */
+function offered(store: Store): FullStore {
+  return store as FullStore
+}
+
+function randomCharge(random: Random, { limit, algorithm }: RatePolicy): number {
+  const max = algorithm === 'fixed-window' ? 10 ** 15 - 1 : 1_000_000_000
+  return Math.min(max, random.oneOf([1, random.between(1, limit), 2 * limit, 10 * limit, max]))
+}
+
+export function randomPolicy(random: Random, algorithm: AlgorithmName, mayBlock: boolean): RatePolicy {
   const limit = random.oneOf([
     1,
     random.between(2, 10),
     random.between(11, 1000),
     random.between(1001, 100_000),
   ])
+  const blockFor =
+    mayBlock && random.between(1, 3) === 1 ? { blockFor: `${random.oneOf([5, 20_000])}ms` } : {}
+  const common = { algorithm, name: 'traced', ...blockFor }
   if (algorithm === 'token-bucket' || algorithm === 'leaky-bucket') {
     const rate = `${random.between(1, 1000)}/${random.oneOf([1, 7, 333, 1000, 60_000, 3_600_000])}ms`
     const rateField = algorithm === 'token-bucket' ? 'refillRate' : 'leakRate'
-    return definePolicy({ algorithm, name: 'traced', capacity: limit, [rateField]: rate })
+    return definePolicy({ ...common, capacity: limit, [rateField]: rate }) as RatePolicy
   }
-  const window = random.oneOf([1, 10, random.between(11, 999), 1000, 60_000, 86_400_000, 366 * 86_400_000])
-  // Large windows with large limits are where products pass 2^53.
-  const large = algorithm === 'sliding-window-log' ? 100_000 : 1_000_000_000
-  return definePolicy({ algorithm, name: 'traced', limit: random.oneOf([limit, limit, large]), window })
+  const countDenied = random.between(1, 4) === 1
+  if (algorithm === 'fixed-window' && random.between(1, 3) === 1) {
+    const [window, timeZone] = [random.oneOf(CALENDAR_UNITS), random.oneOf(TIME_ZONES)]
+    return definePolicy({ ...common, limit, window, timeZone, countDenied }) as RatePolicy
+  }
+  const ms = random.oneOf([1, 10, random.between(11, 999), 1000, 60_000, 86_400_000, 366 * 86_400_000])
+  const start = algorithm === 'fixed-window' ? { start: random.oneOf(['epoch', 'first-request']) } : {}
+  const sized = { limit: random.oneOf([limit, limit, LARGEST[algorithm]]), window: `${ms}ms` }
+  return definePolicy({ ...common, ...sized, ...start, countDenied }) as RatePolicy
 }
 
+/** Large limits with large windows are where products pass 2^53. */
+const LARGEST = {
+  'fixed-window': 10 ** 15 - 1,
+  'sliding-window-log': 100_000,
+  'sliding-window-counter': 1_000_000_000,
+}
+/** Hours away from UTC on both sides, with and without daylight saving, one of half an hour. */
+const TIME_ZONES = ['UTC', 'Asia/Seoul', 'America/New_York', 'Australia/Lord_Howe']
+
 /** How far the time moves before a step, in microseconds. */
-function randomMove(random: Random, policy: Policy, nowUs: number): number {
+export function randomMove(random: Random, policy: RatePolicy, nowUs: number): number {
   const span = 'windowUs' in policy ? policy.windowUs : Math.max(1, policy.spanUs)
   const dice = random.between(1, 40)
   if (dice <= 14) return 0
   if (dice <= 22) return random.between(1, 3)
   if (dice <= 28) return random.between(1, Math.max(1, Math.floor(span / 3)))
   // To the very edge of a window, and one microsecond to either side.
-  if (dice <= 32) return span - (nowUs % span) + random.between(-1, 1)
+  if (dice <= 32) return toNextWindow(policy, span, nowUs) + random.between(-1, 1)
   if (dice <= 35) return span + random.between(-1, 1)
   if (dice <= 36) return random.between(span, 3 * span)
   if (dice <= 38) return -random.between(1, span)
   return -random.between(span, 3 * span)
+}
+
+function toNextWindow(policy: RatePolicy, span: number, nowUs: number): number {
+  const calendar = policy.algorithm === 'fixed-window' ? policy.calendar : undefined
+  return calendar === undefined ? span - (nowUs % span) : calendar.windowAt(nowUs).end - nowUs
 }

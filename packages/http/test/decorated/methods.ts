@@ -1,15 +1,15 @@
-import { createLimiter, fixedWindow, MemoryStore, type Store } from '@tidegate/core'
+import { concurrency, createLimiter, fixedWindow, MemoryStore, type Store } from '@tidegate/core'
 import { RateLimit } from '@tidegate/http/decorator'
 
 /*
- * Compiled twice by the test of the decorator: with decorators as the language has them, and as TypeScript had
- * them before.
+ * Compiled twice by the test of the decorator: with standard decorators, and with the legacy decorators of
+ * TypeScript.
  */
 
 export const searches = createLimiter({ policy: fixedWindow({ limit: 1, window: '365d', name: 'searches' }) })
 
 const memory = new MemoryStore()
-/** As a store that is elsewhere answers. */
+/** A store with promises, like a remote one. */
 const remote: Store = {
   check: async (request) => memory.check(request),
   take: async (requests) => memory.take(requests),
@@ -18,6 +18,8 @@ const remote: Store = {
   reset: async (request) => memory.reset(request),
   close: async () => memory.close(),
 }
+
+const exports_ = concurrency({ limit: 1, name: 'exports' })
 
 export class Service {
   private readonly greeting = 'hello'
@@ -49,6 +51,16 @@ export class Service {
     return 'there'
   }
 
+  @RateLimit({ policy: exports_ })
+  async oneAtATime(work: Promise<string>): Promise<string> {
+    return work
+  }
+
+  @RateLimit({ policy: exports_ })
+  synchronous(work: () => string): string {
+    return work()
+  }
+
   @RateLimit({
     limit: 1,
     window: '365d',
@@ -67,7 +79,7 @@ export class Service {
 
   @RateLimit({ limit: 1, window: '365d', key: (name: string | undefined) => name })
   maybe(name: string | undefined): string {
-    return name ?? 'nobody'
+    return name ?? 'anonymous'
   }
 
   @RateLimit({ limit: 1, window: '365d' })

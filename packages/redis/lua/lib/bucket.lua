@@ -1,12 +1,14 @@
 --[[
 Levels of buckets: twin of core's algorithms/bucket-level.ts.
 
-  convert_level(level, unit, limit, d, rounding)   a level in which one unit counted as `unit`, converted to a level in
-                                                   which one unit counts as `d`; at most a full bucket, limit * d
+  convert_level(level, unit, d, rounding)   a level in which one unit counted as `unit`, converted to a level in which
+                                            one unit counts as `d`; its absolute value is at most 2^53 - 1
 ]]
-local function convert_level(level, unit, limit, d, rounding)
-  -- Whole units first: below the limit, no later value can pass 2^53.
+local function convert_level(level, unit, d, rounding)
+  local sign = 1
+  if level < 0 then sign, level, rounding = -1, -level, rounding == 'down' and 'up' or 'down' end
+  -- Whole units first: the rest is below one unit.
   local whole = math.floor(level / unit)
-  if whole >= limit then return limit * d end
-  return whole * d + mul_div(level - whole * unit, d, unit, rounding)
+  local rest = mul_div(level - whole * unit, d, unit, rounding)
+  return sign * math.min(9007199254740991, whole * d + rest)
 end

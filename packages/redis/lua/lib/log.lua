@@ -2,26 +2,34 @@
 The log of one key: twin of core's algorithms/log.ts. Units with the same time form a run. A log is a list of numbers:
 
   index 0             the shift, which is added to every time, so that a log moves to another clock as a whole
-  index 1             the base: the number of units before the first run
+  index 1             the base: the number of units that no longer count, which can include a part of the first run
   index 2k, 2k + 1    run k = 1, 2, …: its time, and the number of units up to and including it
 
 A log of at most 64 runs is stored as a string, the letter l and the numbers as doubles. It is read and written as a
 whole, which is cheap while it is short. A longer log is stored as a Redis list of the same numbers, which is changed at
-its ends. It becomes a string again when a unit is added and no older one counts any more.
+its ends. It becomes a string again when a unit is added and no older one counts any more. While the key of a list is
+blocked, the shift is followed by the end of the block and its duration, with colons.
 
 log_functions() returns a table of:
 
-  open(key)                             the log; without runs if the key has no valid log
+  open(key, now)                        the log, until the next is opened; without runs if the key has no valid log.
+                                        As read_state, it sets the block.
   number_at(log, index)                 a stored number; sets log.damaged if it is invalid
   first_run(log, field, target)         the first run, of those not dropped, whose stored time (field 0) or number of
                                         units (field 1) is at least `target`; log.runs + 1 if there is none
   drop_until(log, time)                 drops the runs whose time is `time` or earlier
+  keep_newest(log, units)               drops the oldest units of more than `units`
+  assert_can_grow(log)                  raises if one more run would make a list of the string while the slot moves
   append_units(log, time, units, ttl)   adds units at `time`, which is not before the newest run, and stores the log
+  store_block(log, ttl)                 stores the block of the key that was read last
   remove_units(log, run, units, ttl)    removes units of one run, and stores the log
 
 A caller that finds log.damaged deletes the key before it writes anything.
 ]]
 local function log_functions()
+  -- One log is open at a time. Its table is used again for the next.
+  local opened = {}
+
   local function number_at(log, index)
     local number
     if log.packed then
@@ -34,11 +42,19 @@ local function log_functions()
     return 0
   end
 
-  local function open(key)
+  -- The first item of a list.
+  local function head_of(shift)
+    return string.format(block_end > 0 and '%.0f:%.0f:%.0f' or '%.0f', shift, block_end, block_duration)
+  end
+
+  local function open(key, now)
     local runs, shift, base, oldest, newest, total = 0, 0, 0, 0, 0, 0
+    block_end, block_left, state_room = 0, 0, nil
     -- MGET returns nothing for a list. GET would count as an error on the server for every long log.
-    local packed = redis.call('MGET', key)[1]
+    local packed = stored[key]
+    if packed == nil then packed = redis.call('MGET', key)[1] end
     if packed then
+      if string.sub(packed, 1, 1) ~= 'l' then packed = prefix_functions().strip(packed, now) end
       runs = (#packed - 17) / 16
       if string.sub(packed, 1, 1) == 'l' and runs % 1 == 0 and runs >= 1 and runs <= 64 then
         shift, base, oldest = struct.unpack('<ddd', packed, 2)
@@ -57,23 +73,31 @@ local function log_functions()
       if length >= 4 then
         runs = length / 2 - 1
         local front, back, NAN = redis.call('LRANGE', key, 0, 2), redis.call('LRANGE', key, -2, -1), 0 / 0
-        shift, base, oldest = tonumber(front[1]) or NAN, tonumber(front[2]) or NAN, tonumber(front[3]) or NAN
+        shift, base, oldest = tonumber(front[1]), tonumber(front[2]) or NAN, tonumber(front[3]) or NAN
+        if not shift then
+          local head, ends, duration = string.match(front[1], '^(-?%d+):(%d+):(%d+)$')
+          shift = tonumber(head) or NAN
+          prefix_functions().set_block(tonumber(ends) or 0, tonumber(duration) or 0, now)
+        end
         newest, total = tonumber(back[1]) or NAN, tonumber(back[2]) or NAN
       end
     end
+    -- The room of a state of another algorithm.
+    state_room = nil
     -- Valid numbers are whole and exact. NaN fails the first test.
     local MAX_SAFE = 9007199254740991
     if shift % 1 + base % 1 + oldest % 1 + newest % 1 + total % 1 ~= 0
       or shift < -MAX_SAFE or base < 0 or oldest < 0 or newest < 0 or total < 0 or shift > MAX_SAFE
       or base > MAX_SAFE or oldest > MAX_SAFE or newest > MAX_SAFE or total > MAX_SAFE then
-      redis.call('DEL', key)
+      assert_slot_is_stable(key)
+      write_state(key, 0, '')
       packed, runs, shift, base, oldest, newest, total = nil, 0, 0, 0, 0, 0, 0
     end
-    oldest, newest = oldest + shift, newest + shift
-    return {
-      key = key, packed = packed, shift = shift, base = base, oldest = oldest, newest = newest, total = total,
-      runs = runs, first = 1,
-    }
+    local log = opened
+    log.key, log.packed, log.shift, log.base, log.runs, log.first = key, packed, shift, base, runs, 1
+    log.oldest, log.newest, log.total = oldest + shift, newest + shift, total
+    log.moved, log.cut, log.damaged = nil, nil, nil
+    return log
   end
 
   local function first_run(log, field, target)
@@ -101,15 +125,26 @@ local function log_functions()
     end
   end
 
-  -- Keeps the runs up to `last` that drop_until has not dropped. Changes a list in place; for a string, returns the
+  local function keep_newest(log, units)
+    log.cut, log.base = true, log.total - units
+    log.first = first_run(log, 1, log.base + 1)
+  end
+
+  local function assert_can_grow(log)
+    if log.packed and log.runs - log.first >= 63 then assert_slot_is_stable(log.key) end
+  end
+
+  -- Keeps the runs up to `last` that have not been dropped. Changes a list in place; for a string, returns the
   -- start of the new one.
   local function keep_runs(log, last)
     if log.packed then
       local runs = string.sub(log.packed, 2 + 16 * log.first, 17 + 16 * last)
       return struct.pack('<c1dd', 'l', log.shift, log.base) .. runs
     end
+    -- The total of the run before the first becomes the base.
     redis.call('LTRIM', log.key, 2 * log.first - 1, 2 * last + 1)
-    redis.call('LPUSH', log.key, string.format('%.0f', log.shift))
+    redis.call('LPUSH', log.key, head_of(log.shift))
+    if log.cut then redis.call('LSET', log.key, 1, string.format('%.0f', log.base)) end
   end
 
   local function append_units(log, time, units, ttl)
@@ -122,7 +157,7 @@ local function log_functions()
     end
     if log.packed and last - first + 2 <= 64 then
       local kept = log.packed
-      if first > 1 or last < runs or log.moved then kept = keep_runs(log, last) end
+      if first > 1 or last < runs or log.moved or log.cut then kept = keep_runs(log, last) end
       write_state(key, ttl, kept .. struct.pack('<dd', time - log.shift, total))
       return
     end
@@ -130,11 +165,12 @@ local function log_functions()
     if log.packed then
       -- Invalid numbers stay invalid here, and are found when they are read.
       local numbers = { struct.unpack('<' .. string.rep('d', 2 + 2 * runs), log.packed, 2) }
+      numbers[1] = head_of(log.shift)
       redis.call('DEL', key)
       redis.call('RPUSH', key, unpack(numbers, 1, 2 + 2 * runs))
       log.packed = nil
     end
-    if first > 1 or log.moved then keep_runs(log, runs) end
+    if first > 1 or log.moved or log.cut then keep_runs(log, runs) end
     if last < runs then
       redis.call('LSET', key, -1, string.format('%.0f', total))
     else
@@ -169,8 +205,18 @@ local function log_functions()
     end
   end
 
+  local function store_block(log, ttl)
+    if log.packed or log.runs == 0 then
+      write_state(log.key, ttl, log.packed or '')
+    else
+      redis.call('LSET', log.key, 0, head_of(log.shift))
+      write_state(log.key, ttl)
+    end
+  end
+
   return {
-    open = open, number_at = number_at, first_run = first_run, drop_until = drop_until,
-    append_units = append_units, remove_units = remove_units,
+    open = open, number_at = number_at, first_run = first_run, drop_until = drop_until, keep_newest = keep_newest,
+    assert_can_grow = assert_can_grow, append_units = append_units, remove_units = remove_units,
+    store_block = store_block,
   }
 end

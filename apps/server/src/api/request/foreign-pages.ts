@@ -1,0 +1,69 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { contains, parseAddress, parseCidr } from '@tidegate/http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { HttpError } from '../../http/http-error.js'
+import type { Service } from '../../service.js'
+import { FORWARD_AUTH } from './original-request.js'
+
+/*
+ * A web page can make the browser of a visitor send requests to a service that only the visitor can reach. Such a page
+ * either names the service by its address, and the browser then marks the request as cross-site, or by a host name of
+ * its own that resolves to that address (DNS rebinding), and then the Host header has that name.
+ */
+
+/** Rejects requests that pages of other sites make, before any route is run. */
+export function rejectForeignPages(service: Service) {
+  const listensOnLoopback = isLoopbackHost(service.startConfig.host)
+  return ({ raw }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+    const { headers, url = '' } = raw
+    const { allowedHosts, callers } = service.activeConfig.config
+    const isHostChecked = allowedHosts.size > 0 || (listensOnLoopback && callers.length === 0)
+    if (isHostChecked && !isOwnHost(headers.host, allowedHosts)) done(FOREIGN_HOST)
+    else if (url.startsWith('/api/') && !isForwardAuth(url) && isCrossSite(headers)) done(CROSS_SITE)
+    else done()
+  }
+}
+
+/**
+ * The headers of a forward-auth request are those of the proxy's client, whose browser may well be on another site. A page
+ * itself cannot use that route: it needs X-Forwarded-For, which a page cannot add without a preflight, and that is rejected.
+ */
+function isForwardAuth(url: string): boolean {
+  return url.startsWith(FORWARD_AUTH) && /^(?:[/?]|$)/.test(url.slice(FORWARD_AUTH.length))
+}
+
+/** Accepts addresses too: requests of a foreign page have a host name, or are cross-site. */
+function isOwnHost(host: string | undefined, allowedHosts: ReadonlySet<string>): boolean {
+  if (host === undefined || OWN_HOST.test(host)) return true
+  return allowedHosts.size > 0 && allowedHosts.has(host.replace(/:\d*$/, '').toLowerCase())
+}
+
+const OWN_HOST = /^(?:(?:[\w-]+\.)?localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])?(?::\d*)?$/i
+
+/** A request with a token is never cross-site: a page cannot add one without a CORS preflight, which is rejected. */
+function isCrossSite(headers: IncomingHttpHeaders): boolean {
+  const { authorization, origin, host } = headers
+  if (authorization !== undefined) return false
+  const site = headers['sec-fetch-site']
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
+  return origin !== undefined && origin.replace(/^https?:\/\//, '') !== host
+}
+
+const FOREIGN_HOST = new HttpError(
+  403,
+  'This host name is not accepted, to protect against DNS rebinding. Add it to allowedHosts in the configuration, for example allowedHosts: [limits.example.com].',
+)
+
+const CROSS_SITE = new HttpError(
+  403,
+  'The API does not accept requests from pages of other origins; call it from your server instead.',
+)
+
+const LOOPBACK = [parseCidr('127.0.0.0/8')!, parseCidr('::1')!]
+
+/** Whether a host name or address, with or without a port, always means this machine. */
+export function isLoopbackHost(host: string): boolean {
+  if (/^localhost(?::\d{1,5})?$/i.test(host)) return true
+  const address = parseAddress(host)
+  return address !== undefined && LOOPBACK.some((range) => contains(range, address))
+}

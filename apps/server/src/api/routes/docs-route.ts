@@ -1,0 +1,52 @@
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import { PUBLIC } from '../openapi/schemas.js'
+import { PAGE_HEADERS, PAGE_POLICY } from '../response/page-headers.js'
+
+const schema = {
+  operationId: 'getOpenApi',
+  tags: ['operation'],
+  summary: 'This document.',
+  security: PUBLIC,
+  response: {
+    200: {
+      description: 'The OpenAPI document of this service.',
+      content: { 'application/json': { schema: { type: 'object', additionalProperties: true } } },
+    },
+  },
+}
+
+/** The OpenAPI document, and Swagger UI to read it and to send requests. */
+export function docsRoutes(app: FastifyInstance): void {
+  let json = ''
+  app.addHook('onReady', async () => {
+    json = JSON.stringify(app.swagger())
+  })
+  app.get('/openapi.json', { schema, exposeHeadRoute: true }, (_request, reply) => {
+    reply.type('application/json').send(json)
+  })
+  app.register(async (scope) => {
+    scope.addHook('onRequest', (_request, reply, done) => {
+      reply.headers({ ...PAGE_HEADERS, 'cache-control': 'no-cache' })
+      done()
+    })
+    // The plugin has only GET.
+    scope.head('/docs', { schema: { hide: true } }, (_request, reply) => {
+      reply.type('text/html; charset=utf-8').send()
+    })
+    await scope.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: PAGE_POLICY,
+      theme: { title: 'Tidegate API' },
+      uiConfig: {
+        layout: 'BaseLayout',
+        deepLinking: true,
+        filter: true,
+        tryItOutEnabled: true,
+        displayRequestDuration: true,
+        displayOperationId: false,
+        docExpansion: 'list',
+      },
+    })
+  })
+}

@@ -1,0 +1,46 @@
+/** An error in the configuration, and what to write instead. */
+export interface ConfigError {
+  /** From 1; absent where the error is not in the file, but in the environment or on the command line. */
+  readonly line?: number
+  /** From 1, in characters. */
+  readonly column?: number
+  /** The option, such as `policies.per-user.limit` or `rules[0].key`; empty for the file as a whole. */
+  readonly path: string
+  /** Never holds a secret. */
+  readonly message: string
+}
+
+/** Where a value is in the configuration: the keys and indexes that lead to it. */
+export type Path = readonly (string | number)[]
+
+/** `['rules', 0, 'key']` as `rules[0].key`. */
+export function pathText(path: Path): string {
+  let text = ''
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else if (/^[\w$-]{1,64}$/.test(step)) text += text === '' ? step : `.${step}`
+    else text += `[${quote(step)}]`
+  }
+  return text
+}
+
+/**
+ * One line for each error, in the form that editors and terminals turn into a link. Without a file, which is `''`, errors
+ * have no position.
+ */
+export function formatConfigErrors(errors: readonly ConfigError[], file: string): string {
+  return errors.map((error) => describe(error, file)).join('\n')
+}
+
+function describe({ line, column, path, message }: ConfigError, file: string): string {
+  const what = path === '' ? message : `${path}: ${message}`
+  return line === undefined || file === '' ? what : `${file}:${line}:${column ?? 1}  ${what}`
+}
+
+/** Text from the file for a message: quoted, shortened, with control characters escaped. */
+export function quote(text: string): string {
+  const shown = text.length > 60 ? `${text.slice(0, 57)}…` : text
+  return JSON.stringify(shown).replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}

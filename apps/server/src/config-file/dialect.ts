@@ -1,0 +1,34 @@
+import type { Document } from 'yaml'
+import type { Path } from './config-error.js'
+import type { JsonSchema } from './json-schema.js'
+import type { Replaced } from './variables.js'
+
+/** Reads files that were written for another program. Returns undefined for other files. */
+export type Dialect = (
+  documents: readonly Document[],
+  schema: JsonSchema,
+  report: (message: string, offset: number) => void,
+) => Translation | undefined
+
+/** Such a file as one document of the schema. */
+export interface Translation {
+  /** A node of the YAML library, with the positions in the text. */
+  readonly contents: unknown
+  readonly unused: readonly UnusedOption[]
+  /** The names of the profiles whose documents are included. */
+  readonly profiles: readonly string[]
+  /** Whether the value at a path has placeholders of the other program. */
+  isForeign(path: Path): boolean
+  replace(written: string): Replaced
+}
+
+/** An option of the file that was left out, because the schema does not have it. */
+export interface UnusedOption {
+  readonly path: Path
+  /** Where its key is in the text. */
+  readonly offset: number
+  /** Its value, if it is text, a number, true or false. */
+  readonly value: unknown
+  /** The keys inside it, at any depth; at most 1,000. */
+  readonly keys: readonly string[]
+}

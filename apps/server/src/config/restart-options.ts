@@ -1,0 +1,33 @@
+import type { Config } from './config.js'
+
+/** Options that are read once, at the start. */
+export const NEEDS_RESTART = [
+  'host',
+  'port',
+  'store',
+  'limits',
+  'connections',
+  'rls',
+] as const satisfies (keyof Config)[]
+
+/** The latest configuration with the options that are read once as they were at the start. */
+export function startConfig(start: Config, latest: Config): Config {
+  const { host, port, store, limits, connections, rls } = start
+  return Object.freeze({
+    ...latest,
+    host,
+    port,
+    store,
+    limits,
+    connections,
+    rls,
+    gateway: gatewayOf(start, latest),
+  })
+}
+
+/** A gateway that is removed from the file keeps its routes, and a new one needs a restart. */
+function gatewayOf({ gateway: start }: Config, { gateway: latest }: Config): Config['gateway'] {
+  if (start === undefined || latest === undefined) return start
+  const { listen, connections, maxConnections, minBodyRate, accessLog } = start
+  return Object.freeze({ ...latest, listen, connections, maxConnections, minBodyRate, accessLog })
+}

@@ -1,0 +1,100 @@
+import { definePolicy, fixedWindow, type Policy } from '@tidegate/core'
+import type { Path } from '../../config-file/config-error.js'
+import type { ConfigDocument } from '../../config-file/document.js'
+import { buildCollectingErrors } from '../../config-file/factory.js'
+import { didYouMean } from '../../config-file/suggestions.js'
+import { BUILT_IN } from '../schema/built-in-policies.js'
+
+export const BUILT_IN_POLICIES: ReadonlyMap<string, Policy> = new Map(
+  Object.entries(BUILT_IN).map(([name, numbers]) => [name, definePolicy({ name, ...numbers })]),
+)
+
+/** Used in place of an invalid policy, so that references to it do not report the same error again. */
+const STAND_IN = fixedWindow({ limit: 1_000_000_000, window: '1ms' })
+
+/** Valid values for invalid fields, so that the other fields are checked too. The smallest numbers fit all others. */
+const STAND_INS = {
+  limit: 1,
+  window: '1ms',
+  capacity: 1,
+  refillRate: 1,
+  leakRate: 1,
+  ttl: undefined,
+  start: undefined,
+  timeZone: undefined,
+  countDenied: undefined,
+  blockFor: undefined,
+  lease: undefined,
+  onStoreFailure: undefined,
+  instances: undefined,
+}
+
+/** The active policies by name: the built-in ones, with the file's numbers if it has any, and the file's own. */
+export function readPolicies(document: ConfigDocument): Map<string, Policy> {
+  const policies = new Map(BUILT_IN_POLICIES)
+  const entries = document.at(['policies'])
+  if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) return policies
+  for (const [name, entry] of Object.entries(entries)) {
+    const path = ['policies', name]
+    policies.set(name, STAND_IN)
+    checkName(document, path, name)
+    if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) continue
+    const factory = (fields: object) => definePolicy({ ...fields, name: document.isValid(path) ? name : 'x' })
+    const policy = buildCollectingErrors(document, path, fieldsOf(document, name, entry), factory, STAND_INS)
+    if (policy !== undefined && document.isValid(path)) policies.set(name, policy)
+  }
+  return policies
+}
+
+/** The prefix of the service's own policies. */
+const OWN_PREFIX = 'tidegate-'
+
+function checkName(document: ConfigDocument, path: Path, name: string): void {
+  if (name.startsWith(OWN_PREFIX)) {
+    document.addError(
+      path,
+      `a policy's name must not begin with ${OWN_PREFIX}, which is reserved for the service; write for example per-user`,
+      'key',
+    )
+    return
+  }
+  try {
+    fixedWindow({ name, limit: 1, window: '1ms' })
+  } catch (error) {
+    document.addError(path, `a policy's ${(error as Error).message.replace(/\.$/, '')}`, 'key')
+  }
+}
+
+/** The fields of an entry, without unknown ones (which are reported), and with the defaults of a built-in policy. */
+function fieldsOf(document: ConfigDocument, name: string, entry: object): Record<string, unknown> {
+  const known = Object.keys(document.schemaAt(['policies', name])?.properties ?? {})
+  const isOfPolicy = (field: string) => known.includes(field) && field !== 'keys'
+  const given = Object.fromEntries(Object.entries(entry).filter(([field]) => isOfPolicy(field)))
+  if (!Object.hasOwn(BUILT_IN, name)) return given
+  const builtIn = BUILT_IN[name as keyof typeof BUILT_IN]
+  return { ...builtIn, ...given, algorithm: builtIn.algorithm }
+}
+
+/** The policies with `keys: secret`. That is an option of the dashboard, not of the policy. */
+export function readSecretKeys(document: ConfigDocument): Set<string> {
+  const entries = (document.at(['policies']) ?? {}) as Record<string, unknown>
+  return new Set(Object.keys(entries).filter((name) => document.at(['policies', name, 'keys']) === 'secret'))
+}
+
+/** The policy with this name. An unknown name is reported, and a policy that fits everywhere is returned. */
+export function policyAt(
+  document: ConfigDocument,
+  path: Path,
+  policies: ReadonlyMap<string, Policy>,
+): Policy {
+  const name = document.at(path)
+  if (typeof name !== 'string' || !document.isValid(path)) return STAND_IN
+  const policy = policies.get(name)
+  if (policy !== undefined) return policy
+  const names = [...policies.keys()]
+  const own = names.filter((name) => !BUILT_IN_POLICIES.has(name))
+  const choices = [...own, ...BUILT_IN_POLICIES.keys()].slice(0, 20).join(', ')
+  const instead = didYouMean(name, names) ?? `write one of ${choices}`
+  document.addError(path, `there is no policy ${JSON.stringify(name)}; ${instead}`)
+  return STAND_IN
+}

@@ -1,0 +1,55 @@
+import type { ConfigDocument } from '../../config-file/document.js'
+import type { Route, RouteBreaker } from '../route.js'
+import type { BreakerFilter } from '../spring/filter.js'
+import { defaultRetry } from '../spring/filters/retry.js'
+import { breakerSettings, breakerTimeoutMs } from './breaker-settings.js'
+
+/** The circuit breaker of a route; undefined if it has no such filter. */
+export function routeBreaker(
+  document: ConfigDocument,
+  id: string,
+  filter: BreakerFilter | undefined,
+  timeouts: Route['timeouts'],
+): RouteBreaker | undefined {
+  if (filter === undefined) return undefined
+  const { name = id, fallback, statuses } = filter
+  const route = fallback?.origin === undefined ? undefined : plainRoute(id, fallback.origin, timeouts)
+  return Object.freeze({
+    name,
+    settings: breakerSettings(document, name),
+    isFailure: (status) => statuses.has(status),
+    fallback: fallback && { path: fallback.path, route },
+  })
+}
+
+/** A breaker's time limit, if the file has one, bounds the time until the response begins. */
+export function withBreakerTimeout(
+  document: ConfigDocument,
+  id: string,
+  filter: BreakerFilter | undefined,
+  timeouts: Route['timeouts'],
+): Route['timeouts'] {
+  const ms = filter && breakerTimeoutMs(document, filter.name ?? id)
+  return ms === undefined
+    ? timeouts
+    : Object.freeze({ ...timeouts, headersMs: Math.min(ms, timeouts.headersMs) })
+}
+
+/** A route to one upstream, without limits and filters. */
+function plainRoute(id: string, origin: string, timeouts: Route['timeouts']): Route {
+  return Object.freeze({
+    id,
+    upstreams: [origin],
+    healthCheck: undefined,
+    limiter: undefined,
+    budget: undefined,
+    requestFilters: [],
+    responseFilters: [],
+    answer: undefined,
+    preserveHost: false,
+    maxBodyBytes: undefined,
+    retry: defaultRetry(1),
+    webSocket: false,
+    timeouts,
+  })
+}

@@ -1,0 +1,117 @@
+import type { Template } from '@tidegate/http'
+import {
+  flag,
+  invalid,
+  optional,
+  required,
+  status,
+  text,
+  unsupported,
+  whole,
+  withDefault,
+} from '../argument.js'
+import { defineFilter, type FilterContext } from '../filter.js'
+import { resolverName, USUAL_RESOLVERS } from '../key-resolvers.js'
+
+/** Spring's default resolver: the authenticated user, who is unknown here. */
+const SPRINGS_OWN_RESOLVER = 'principalNameKeyResolver'
+
+const BUCKET4J = unsupported('is not supported; use redis-rate-limiter.* or TokenBucketRateLimiter')
+
+/** Spring's own limiter, which is a token bucket. */
+export const RequestRateLimiter = defineFilter({
+  example:
+    '{ name: RequestRateLimiter, args: { redis-rate-limiter.replenishRate: 10, redis-rate-limiter.burstCapacity: 20, key-resolver: "#{@userKeyResolver}" } }',
+  args: {
+    'redis-rate-limiter.replenishRate': required(whole(1)),
+    'redis-rate-limiter.burstCapacity': optional(burstCapacity),
+    'redis-rate-limiter.requestedTokens': withDefault(whole(1), 1),
+    'key-resolver': withDefault(resolverName, SPRINGS_OWN_RESOLVER),
+    'deny-empty-key': withDefault(flag, true),
+    'empty-key-status': withDefault(status(400, 599), 403),
+    'status-code': optional(status(400, 599)),
+    'rate-limiter': unsupported(
+      'is not supported, because there are no beans here; use redis-rate-limiter.*, TokenBucketRateLimiter or RateLimiter',
+    ),
+    'route-id': unsupported(
+      'is not supported: each route has its own limit; use RateLimiter with a policy of the file',
+    ),
+    'bucket4j-rate-limiter.capacity': BUCKET4J,
+    'bucket4j-rate-limiter.refillTokens': BUCKET4J,
+    'bucket4j-rate-limiter.refillPeriod': BUCKET4J,
+    'bucket4j-rate-limiter.refillStyle': BUCKET4J,
+    'bucket4j-rate-limiter.requestedTokens': BUCKET4J,
+    onStoreFailure: optional(text),
+    instances: optional(whole(1)),
+  },
+  shortcut: [],
+  make(args, site) {
+    const key = keyOf(args['key-resolver'], site)
+    const refillRate = args['redis-rate-limiter.replenishRate']
+    const burst = args['redis-rate-limiter.burstCapacity']
+    // As in Spring, the default is 1, also for a higher rate.
+    const capacity = burst ?? 1
+    const cost = args['redis-rate-limiter.requestedTokens']
+    if (burst !== undefined && burst < refillRate) {
+      throw invalid(
+        `must not be below replenishRate, which is ${refillRate}`,
+        'redis-rate-limiter.burstCapacity',
+      )
+    }
+    if (cost > capacity) {
+      throw invalid(
+        `is more than burstCapacity, which is ${capacity}, so every request would be denied`,
+        'redis-rate-limiter.requestedTokens',
+      )
+    }
+    const { onStoreFailure, instances } = args
+    const policy = site.ownPolicy('requests', {
+      algorithm: 'token-bucket',
+      capacity,
+      refillRate,
+      ...(onStoreFailure === undefined ? {} : { onStoreFailure }),
+      ...(instances === undefined ? {} : { instances }),
+    })
+    const emptyKeyStatus = args['empty-key-status']
+    const limit = { policy, key, cost }
+    const denialStatus = args['status-code']
+    return {
+      limits: [args['deny-empty-key'] ? { ...limit, emptyKeyStatus } : limit],
+      ...(denialStatus === undefined ? {} : { denialStatus }),
+    }
+  },
+})
+
+/**
+ * The key of the named resolver. A Spring file names a bean of the application, or no resolver: then the client's address
+ * is counted, so that the limit is never lost.
+ */
+function keyOf(name: string, site: FilterContext): Template {
+  if (site.hasResolver(name)) return site.resolverNamed(name)
+  const isUnnamed = name === SPRINGS_OWN_RESOLVER
+  const usual = isUnnamed ? USUAL_RESOLVERS.get('ipKeyResolver') : USUAL_RESOLVERS.get(name)
+  if (site.isSpring && usual !== undefined) {
+    const counted = usual.text.includes('path') ? 'the path' : "the client's address"
+    const reason = isUnnamed
+      ? `the bean that Spring would use is not available, so ${counted} is counted`
+      : `${name} is a bean of the application and cannot run here; judging by its name, ${counted} is counted`
+    site.warn(
+      `RequestRateLimiter: ${reason}. To choose another key, write gateway: { keyResolvers: { ${name}: header.x-user-id } }`,
+    )
+    return usual
+  }
+  if (isUnnamed) {
+    throw invalid(
+      'is missing; the gateway has no authenticated user to count. Write for example key-resolver: "#{@userKeyResolver}"',
+      'key-resolver',
+    )
+  }
+  return site.resolverNamed(name)
+}
+
+function burstCapacity(value: unknown): number {
+  if (Number(value) === 0 && value !== '' && value !== null) {
+    throw invalid('must not be 0, which denies every request; to do that, use SetStatus with uri: no://op')
+  }
+  return whole(1)(value)
+}

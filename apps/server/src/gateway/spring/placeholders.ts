@@ -1,0 +1,32 @@
+import type { GatewayRequest } from '../route.js'
+import { invalid } from './argument.js'
+import type { FilterContext } from './filter.js'
+
+const NAME = /\{([A-Za-z_][\w-]*)\}/
+
+/**
+ * Parses text with `{names}`, whose values the predicates Path and Host extract. A value keeps the escapes of the path, so
+ * that it is valid in a path and in a header. Braces around anything else are literal.
+ */
+export function parsePlaceholders(
+  text: string,
+  { names, variablesOf }: FilterContext,
+  field: string,
+): string | ((request: GatewayRequest) => string) {
+  if (!NAME.test(text)) return text
+  const pieces = text.split(new RegExp(NAME, 'g'))
+  // Names are at odd positions.
+  for (const [i, piece] of pieces.entries()) {
+    if (i % 2 === 0 || names.includes(piece)) continue
+    const known =
+      names.length === 0 ? 'write it in the predicate' : `its names are ${[...new Set(names)].join(', ')}`
+    throw invalid(
+      `has {${piece}}, which is not in the predicates Path and Host of the route; ${known}`,
+      field,
+    )
+  }
+  return (request) => {
+    const variables = variablesOf(request)
+    return pieces.map((piece, i) => (i % 2 === 0 ? piece : (variables[piece] ?? ''))).join('')
+  }
+}

@@ -1,0 +1,10 @@
+/** The content codings that `response-copy.ts` can decode. */
+const READABLE = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'identity'])
+
+/** The Accept-Encoding of a client without the codings in which the usage could not be read, such as zstd. */
+export function readableCodings(acceptEncoding: string): string {
+  const readable = acceptEncoding
+    .split(',')
+    .filter((item) => READABLE.has(item.split(';', 1)[0]!.trim().toLowerCase()))
+  return readable.length === 0 ? 'identity' : readable.join(',').trim()
+}

@@ -1,0 +1,28 @@
+import type { TokenBudget } from '../route.js'
+import type { LlmRequest } from './llm-request.js'
+
+/** An output of unknown size counts for at most this part of the limit. */
+const UNKNOWN_SHARE = 1 / 4
+
+/**
+ * The units to reserve for a request: the cost of its input, and of the output that it declares or, if that is less, of
+ * the output that the model usually has (`p95`). Before the first output of a model is known, the output counts for at
+ * most a quarter of the limit: with large maxima declared, the first requests would take all of it.
+ */
+export function estimateCost(
+  costOf: TokenBudget['costOf'],
+  { inputTokens, maxOutputTokens }: LlmRequest,
+  p95: number | undefined,
+  limit: number,
+): number {
+  const costWith = (output: number) => costOf({ input: inputTokens, cached: 0, output })
+  const inputCost = costWith(0)
+  if (p95 !== undefined) return atLeastOne(costWith(Math.min(p95, maxOutputTokens ?? p95)))
+  const unknown = Math.floor(limit * UNKNOWN_SHARE)
+  const outputCost = maxOutputTokens === undefined ? unknown : costWith(maxOutputTokens) - inputCost
+  return atLeastOne(inputCost + Math.min(outputCost, unknown))
+}
+
+function atLeastOne(units: number): number {
+  return Math.min(Math.max(units, 1), Number.MAX_SAFE_INTEGER)
+}

@@ -1,0 +1,122 @@
+import { tokensOf } from './characters.js'
+import { createEventStreamReader } from './event-stream.js'
+import { type JsonPath, JsonScanner } from './json-scanner.js'
+import { mergeUsage, type ReportedUsage, readUsage } from './reported-usage.js'
+
+/** The tokens of a response. */
+export interface LlmResponse {
+  /** Whether the upstream reported any usage. */
+  readonly hasUsage: boolean
+  /** As reported. */
+  readonly input: number | undefined
+  readonly cached: number | undefined
+  /** As reported, and where that is missing estimated from the characters sent. Undefined for a body that is not text. */
+  readonly output: number | undefined
+}
+
+export interface LlmResponseReader {
+  write(bytes: Buffer): void
+  /** The tokens of everything so far. */
+  end(): LlmResponse
+}
+
+const NOTHING: ReportedUsage = { input: undefined, cached: undefined, output: undefined }
+
+/** Reads the body of a response, decoded, as it passes; memory does not grow with it. */
+export function createLlmResponseReader(contentType: string): LlmResponseReader {
+  const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
+  if (type === 'text/event-stream') return createStreamReader()
+  if (type === 'application/json' || type.endsWith('+json')) return createBodyReader()
+  return { write() {}, end: () => ({ ...NOTHING, hasUsage: false }) }
+}
+
+function createBodyReader(): LlmResponseReader {
+  const { scanner, state } = createOutputScanner()
+  return {
+    write: (bytes) => scanner.write(bytes),
+    end() {
+      scanner.end()
+      const { usage, characters } = state
+      return { ...usage, hasUsage: isReported(usage), output: usage.output ?? tokensOf(characters) }
+    },
+  }
+}
+
+/**
+ * Anthropic reports usage at the beginning of a stream and at its end, OpenAI at the end if the request asks for it. A
+ * stream that ends early has sent more than was reported, so the characters since the last report count as well.
+ */
+function createStreamReader(): LlmResponseReader {
+  const { scanner, state } = createOutputScanner()
+  const write = createEventStreamReader({
+    data: (bytes, from, to) => scanner.write(bytes, from, to),
+    endOfEvent: () => scanner.end(),
+  })
+  return {
+    write,
+    end() {
+      scanner.end()
+      const { usage, charactersSinceUsage } = state
+      const output = (usage.output ?? 0) + tokensOf(charactersSinceUsage)
+      return { ...usage, hasUsage: isReported(usage), output }
+    },
+  }
+}
+
+interface OutputState {
+  usage: ReportedUsage
+  characters: number
+  charactersSinceUsage: number
+}
+
+function createOutputScanner(): { readonly scanner: JsonScanner; readonly state: OutputState } {
+  const state: OutputState = { usage: NOTHING, characters: 0, charactersSinceUsage: 0 }
+  const scanner = new JsonScanner({
+    keeps: isUsage,
+    kept(_, value) {
+      const usage = readUsage(value)
+      state.usage = mergeUsage(state.usage, usage)
+      if (usage.output !== undefined) state.charactersSinceUsage = 0
+    },
+    string(path, characters) {
+      if (!isOutput(path)) return
+      state.characters += characters
+      state.charactersSinceUsage += characters
+    },
+  })
+  return { scanner, state }
+}
+
+/**
+ * `usage`, `response.usage` of OpenAI's response events and `message.usage` of Anthropic's. Not deeper: a model writes
+ * the input of a tool call, and could be asked to write a `usage` there.
+ */
+function isUsage(path: JsonPath): boolean {
+  if (path.keyAt(path.depth) !== 'usage') return false
+  const parent = path.keyAt(1)
+  return path.depth === 1 || (path.depth === 2 && (parent === 'response' || parent === 'message'))
+}
+
+/** The top-level properties that have output. Events that repeat earlier output in whole have it elsewhere. */
+const OUTPUT = new Set(['choices', 'content', 'delta', 'output'])
+const OUTPUT_TEXT = new Set([
+  'arguments',
+  'content',
+  'delta',
+  'partial_json',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'text',
+  'thinking',
+])
+
+function isOutput(path: JsonPath): boolean {
+  if (!OUTPUT.has(path.keyAt(1))) return false
+  // The input of a tool call of Anthropic has properties of any name: content[].input.
+  return OUTPUT_TEXT.has(path.keyAt(path.depth)) || (path.depth > 3 && path.keyAt(3) === 'input')
+}
+
+function isReported({ input, output }: ReportedUsage): boolean {
+  return input !== undefined || output !== undefined
+}

@@ -1,0 +1,77 @@
+/** The sizes of the latest responses of each model, to estimate the next one. */
+export interface OutputHistory {
+  /** 95 of 100 outputs were no larger; undefined if there was none yet. */
+  p95(policy: string, model: string): number | undefined
+  add(policy: string, model: string, outputTokens: number): void
+}
+
+/** The number of latest outputs that count. */
+const MAX_OUTPUTS = 1000
+/** Beyond it, the model that was used the longest time ago is dropped. */
+const MAX_MODELS = 200
+
+const histories = new WeakMap<object, OutputHistory>()
+
+/** The history of everything that is counted in a store: it outlives the routes, which a new configuration replaces. */
+export function outputHistoryOf(store: object): OutputHistory {
+  const history = histories.get(store) ?? createOutputHistory()
+  histories.set(store, history)
+  return history
+}
+
+/** `MAX_MODELS` of all policies together: about 3 MB. */
+export function createOutputHistory(): OutputHistory {
+  const models = new Map<string, LatestOutputs>()
+  return {
+    p95: (policy, model) => models.get(nameOf(policy, model))?.p95(),
+    add(policy, model, outputTokens) {
+      const name = nameOf(policy, model)
+      const outputs = models.get(name) ?? createLatestOutputs()
+      outputs.add(outputTokens)
+      models.delete(name)
+      models.set(name, outputs)
+      if (models.size > MAX_MODELS) models.delete(models.keys().next().value!)
+    },
+  }
+}
+
+/** Policy names have no line ends. */
+function nameOf(policy: string, model: string): string {
+  return `${policy}\n${model}`
+}
+
+interface LatestOutputs {
+  p95(): number
+  add(tokens: number): void
+}
+
+/** A ring of the latest outputs, and the same numbers sorted. */
+function createLatestOutputs(): LatestOutputs {
+  const ring: number[] = []
+  const sorted: number[] = []
+  let oldest = 0
+  return {
+    // The nearest rank: of 100 outputs, the 95th.
+    p95: () => sorted[Math.ceil(sorted.length * 0.95) - 1]!,
+    add(tokens) {
+      if (ring.length === MAX_OUTPUTS) {
+        sorted.splice(placeOf(ring[oldest]!, sorted), 1)
+        ring[oldest] = tokens
+        oldest = (oldest + 1) % MAX_OUTPUTS
+      } else ring.push(tokens)
+      sorted.splice(placeOf(tokens, sorted), 0, tokens)
+    },
+  }
+}
+
+/** Where the number is, or would be. */
+function placeOf(number: number, sorted: readonly number[]): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sorted[middle]! < number) low = middle + 1
+    else high = middle
+  }
+  return low
+}

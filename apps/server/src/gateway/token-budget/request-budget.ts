@@ -1,0 +1,112 @@
+import type { Decision, Policy } from '@tidegate/core'
+import type { RequestBudget, ResponseEnding, RouteDecision, TokenBudget } from '../route.js'
+import { estimateCost } from './estimate.js'
+import { createLlmRequestReader, type LlmRequest } from './llm-request.js'
+import type { OutputHistory } from './output-history.js'
+import { createResponseCopy, type ResponseCopy } from './response-copy.js'
+import { sendUntilStored } from './send-until-stored.js'
+import { settlementOf } from './settlement.js'
+
+/** Units taken ahead of a response. */
+export interface Reservation {
+  readonly allowed: boolean
+  /** Of each limit, in order; undefined for a limit that was skipped because another one denied. */
+  readonly decisions: readonly (Decision | undefined)[]
+  settle(actual: readonly number[]): Promise<unknown>
+  cancel(): Promise<unknown>
+}
+
+export interface ReservedLimit {
+  readonly policy: Policy
+  readonly key: string
+  readonly cost: number
+}
+
+/** A budget that counts the request, under this key. */
+export interface CountingBudget extends Omit<TokenBudget, 'key'> {
+  readonly key: string
+}
+
+export interface RequestBudgetOptions {
+  readonly budgets: readonly CountingBudget[]
+  readonly maxBodyBytes: number
+  readonly hasOutput: boolean
+  readonly history: OutputHistory
+  readonly reserve: (limits: readonly ReservedLimit[]) => Promise<Reservation>
+  /** The decision for the client. `headers` are those of the route's other limits. */
+  readonly decide: (decisions: Reservation['decisions'], headers: RouteDecision['headers']) => RouteDecision
+}
+
+/** One request: estimates, reserves, reads the response and settles. */
+export function createRequestBudget(options: RequestBudgetOptions): RequestBudget {
+  const { budgets, maxBodyBytes, hasOutput, history, reserve, decide } = options
+  const reader = createLlmRequestReader({ hasOutput })
+  let request: LlmRequest | undefined
+  let reservation: Reservation | undefined
+  let reserved: readonly number[] = []
+  let status: number | undefined
+  let copy: ResponseCopy | undefined
+  let isOver = false
+
+  async function settle(ending: ResponseEnding, reservation: Reservation): Promise<void> {
+    const response = copy === undefined ? undefined : { ...(await copy.end()), status: status! }
+    const settlement = settlementOf(request!, response, ending)
+    if (settlement === 'cancel') return sendUntilStored(() => reservation.cancel())
+    if (settlement === 'as-reserved') return sendUntilStored(() => reservation.settle(reserved))
+    const { usage } = settlement
+    if (ending === 'complete' && status! < 400) {
+      for (const { policy } of budgets) history.add(policy.name, request!.model, usage.output)
+    }
+    const actual = budgets.map(({ policy, costOf }) => Math.min(costOf(usage), maxUnits(policy)))
+    await sendUntilStored(() => reservation.settle(actual))
+  }
+
+  return {
+    maxBodyBytes,
+    readRequest: (bytes) => reader.write(bytes),
+    async reserve(headers) {
+      request = reader.end()
+      const { model } = request
+      const limits = budgets.map(({ policy, key, costOf }) => {
+        const estimate = estimateCost(costOf, request!, history.p95(policy.name, model), policy.limit)
+        return { policy, key, cost: Math.min(estimate, policy.limit) }
+      })
+      const answer = await reserve(limits)
+      // A reserve that was denied because the store timed out may have reached the store, so it is cancelled at the end.
+      if (answer.allowed || answer.decisions.some((decision) => decision?.degraded !== undefined)) {
+        reservation = answer
+        reserved = limits.map(({ cost }) => cost)
+        // The client has closed the connection in the meantime.
+        if (isOver) await sendUntilStored(() => answer.cancel())
+      }
+      return decide(answer.decisions, headers)
+    },
+    readHead(responseStatus, rawHeaders) {
+      if (reservation === undefined) return
+      status = responseStatus
+      copy = createResponseCopy(fieldOf(rawHeaders, 'content-type'), fieldOf(rawHeaders, 'content-encoding'))
+    },
+    readResponse: (bytes) => copy?.write(bytes),
+    async end(ending) {
+      if (isOver) return
+      isOver = true
+      if (reservation !== undefined) await settle(ending, reservation)
+    },
+  }
+}
+
+/** The most units that can be settled at once. */
+function maxUnits({ algorithm }: Policy): number {
+  return algorithm === 'fixed-window' ? 10 ** 15 - 1 : 10 ** 9
+}
+
+/** The value of a header, empty if there is none. `rawHeaders` are names and values in turn. */
+function fieldOf(rawHeaders: readonly Buffer[], name: string): string {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const field = rawHeaders[i]!
+    if (field.length === name.length && field.toString('latin1').toLowerCase() === name) {
+      return rawHeaders[i + 1]!.toString('latin1')
+    }
+  }
+  return ''
+}

@@ -1,0 +1,20 @@
+import { TidegateError } from '@tidegate/core'
+
+/** When a settlement is sent again after a failure of the store. */
+const RETRY_MS = [1000, 5000, 25_000]
+
+/**
+ * Settling by id has an effect once, so it can be repeated. After the last try the reserved units stay charged: the
+ * failure of the store has been reported elsewhere.
+ */
+export async function sendUntilStored(send: () => Promise<unknown>): Promise<void> {
+  for (const waitMs of [...RETRY_MS, undefined]) {
+    try {
+      await send()
+      return
+    } catch (error) {
+      if (!(error instanceof TidegateError) || error.code !== 'STORE_FAILED') throw error
+    }
+    if (waitMs !== undefined) await new Promise<void>((resolve) => setTimeout(resolve, waitMs).unref())
+  }
+}

@@ -1,0 +1,33 @@
+/** A shared resource with a maximum share per client. */
+export interface ClientShares {
+  /** Takes an amount for a client; false if that is more than is left for it. */
+  take(client: string, amount: number): boolean
+  give(client: string, amount: number): void
+}
+
+export function createClientShares({
+  perClient,
+  together,
+}: {
+  perClient: number
+  together: number
+}): ClientShares {
+  const taken = new Map<string, number>()
+  let sum = 0
+
+  return {
+    take(client, amount) {
+      const ofClient = (taken.get(client) ?? 0) + amount
+      if (ofClient > perClient || sum + amount > together) return false
+      taken.set(client, ofClient)
+      sum += amount
+      return true
+    },
+    give(client, amount) {
+      const left = (taken.get(client) ?? 0) - amount
+      if (left > 0) taken.set(client, left)
+      else taken.delete(client)
+      sum -= amount
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import type { Server, Socket } from 'node:net'
+import { type Address, formatAddress, parseAddress } from '@tidegate/http'
+import type { Logger } from 'pino'
+
+export interface ConnectionLimits {
+  /** Connections of one listener, of all clients together. */
+  readonly max: number
+  /** Connections of one client address. */
+  readonly maxPerClient: number
+}
+
+export interface GuardOptions extends ConnectionLimits {
+  /** Named in log lines: `api`, `gateway` or `rls`. */
+  readonly listener: string
+  readonly log: Logger
+  /** Leading bits of an IPv6 address that are one client. Default: 64. */
+  readonly ipv6Prefix?: number
+  /** Trusted proxies carry many clients, so `maxPerClient` does not apply to them. Default: no address. */
+  readonly isProxy?: (address: Address) => boolean
+  /** Connections beyond `max` that only loopback addresses can open, for local health checks. Default: 0. */
+  readonly reservedForLoopback?: number
+  /** After this long without a refused connection, the listener counts as accepting again. Default: 10 seconds. */
+  readonly quietMs?: number
+}
+
+type Reason = 'max' | 'max_per_client'
+
+export interface ConnectionCounts {
+  readonly open: number
+  readonly max: number
+  /** Connections closed on arrival since the start, by the limit that was reached. */
+  readonly refused: Readonly<Record<Reason, number>>
+}
+
+/**
+ * Closes connections beyond the limits on arrival, before any byte is read. `server.maxConnections` is not used:
+ * workers of a cluster pass a connection beyond it back and forth without end.
+ */
+export function guardConnections(server: Server, options: GuardOptions): ConnectionCounts {
+  const { max, maxPerClient, listener, log, quietMs = 10_000 } = options
+  const byClient = new Map<string, number>()
+  const counts = { open: 0, max, refused: { max: 0, max_per_client: 0 } }
+  const refusing = new Set<Reason>()
+  const accept = server.listeners('connection')
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    const client = clientOf(socket, options)
+    const ofClient = client === undefined ? 0 : (byClient.get(client) ?? 0)
+    if (counts.open >= max + reserveFor(socket, options)) return void refuse(socket, 'max', client)
+    if (ofClient >= maxPerClient) return void refuse(socket, 'max_per_client', client)
+    counts.open++
+    if (client !== undefined) byClient.set(client, ofClient + 1)
+    socket.once('close', () => {
+      counts.open--
+      if (client === undefined) return
+      const left = byClient.get(client)! - 1
+      if (left === 0) byClient.delete(client)
+      else byClient.set(client, left)
+    })
+    for (const handler of accept) handler.call(server, socket)
+  })
+  return counts
+
+  function refuse(socket: Socket, reason: Reason, client: string | undefined): void {
+    counts.refused[reason]++
+    socket.destroy()
+    if (refusing.has(reason)) return
+    refusing.add(reason)
+    const limit = reason === 'max' ? max : maxPerClient
+    log.warn({ listener, reason, limit, open: counts.open, client }, 'Connection limit reached')
+    watch(reason)
+  }
+
+  /** Logs once that connections are accepted again, when none was refused for a while. */
+  function watch(reason: Reason): void {
+    let before = counts.refused[reason]
+    const timer = setInterval(() => {
+      const refused = counts.refused[reason]
+      if (refused !== before) {
+        before = refused
+        return
+      }
+      clearInterval(timer)
+      refusing.delete(reason)
+      log.info({ listener, reason, refused, open: counts.open }, 'Connections are accepted again')
+    }, quietMs).unref()
+  }
+}
+
+function reserveFor({ remoteAddress = '' }: Socket, { reservedForLoopback = 0 }: GuardOptions): number {
+  return /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress) ? reservedForLoopback : 0
+}
+
+/** Undefined for trusted proxies and for sockets without an address. */
+function clientOf({ remoteAddress }: Socket, { ipv6Prefix = 64, isProxy }: GuardOptions): string | undefined {
+  const address = remoteAddress === undefined ? undefined : parseAddress(remoteAddress)
+  if (address === undefined || isProxy?.(address)) return undefined
+  return formatAddress(address, ipv6Prefix)
+}

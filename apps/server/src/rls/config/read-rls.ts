@@ -1,0 +1,113 @@
+import { quote } from '../../config-file/config-error.js'
+import { readConnections } from '../../config-file/connection-limits.js'
+import type { ConfigDocument } from '../../config-file/document.js'
+import { optionOf } from '../../config-file/options.js'
+import type { HeaderNames, RlsConfig, RlsSettings, RlsTls } from './rls-config.js'
+
+/** The options of the command line for the rate limit service. */
+export interface RlsFlags {
+  readonly listen?: string | undefined
+  readonly files?: readonly string[] | undefined
+  readonly certFile?: string | undefined
+  readonly keyFile?: string | undefined
+  readonly clientCaFile?: string | undefined
+}
+
+/** Reads the section `rls`. Undefined if neither the file nor the command line has an address to listen on. */
+export function readRls(
+  document: ConfigDocument,
+  flags: RlsFlags,
+  service: { readonly host: string; readonly port: number },
+): RlsConfig | undefined {
+  const inFile = optionOf(document).section('rls')
+  const listen = flags.listen ?? inFile.listen
+  const files = flags.files ?? (inFile.config as string[] | undefined) ?? []
+  if (listen === undefined) {
+    if (files.length > 0)
+      document.addError(
+        ['rls', 'listen'],
+        'is missing; write for example listen: 8081, or start with --rls 8081',
+      )
+    return undefined
+  }
+  const path = ['rls', 'listen']
+  const place = listenPlace(String(listen))
+  if (place === undefined)
+    document.addError(
+      path,
+      `${quote(String(listen))} is not a port or an address with a port; write 8081 or 0.0.0.0:8081`,
+    )
+  const port = place?.port ?? 0
+  if (port !== 0 && port === service.port)
+    document.addError(path, `the service itself listens on ${port}; choose another port`)
+  if (files.length === 0)
+    document.addError(
+      ['rls', 'config'],
+      'is missing; name files or folders with limits, such as config: [limits], or start with --rls-config limits',
+    )
+  return Object.freeze({
+    host: place?.host ?? service.host,
+    port,
+    files: Object.freeze([...files]),
+    tls: readTls(document, flags),
+    connections: readConnections(document, ['rls']),
+    settings: readSettings(document),
+  })
+}
+
+/** `8081`, `127.0.0.1:8081`, `[::1]:8081` or `localhost:8081`. */
+export function listenPlace(text: string): { host: string | undefined; port: number } | undefined {
+  const match = /^(?:(\[[\da-f:.]{2,45}\]|[\w.-]{1,253}):)?(\d{1,5})$/i.exec(text)
+  if (match === null || Number(match[2]) > 65_535) return undefined
+  return { host: match[1]?.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
+}
+
+function readTls(document: ConfigDocument, flags: RlsFlags): RlsTls | undefined {
+  const option = optionOf(document)
+  const certFile = flags.certFile ?? option.textIfAny('rls', 'tls', 'certFile')
+  const keyFile = flags.keyFile ?? option.textIfAny('rls', 'tls', 'keyFile')
+  const clientCaFile = flags.clientCaFile ?? option.textIfAny('rls', 'tls', 'clientCaFile')
+  if (certFile !== undefined && keyFile !== undefined)
+    return Object.freeze({ certFile, keyFile, clientCaFile })
+  if (certFile !== undefined || keyFile !== undefined || clientCaFile !== undefined)
+    document.addError(['rls', 'tls'], 'needs certFile and keyFile, or --rls-tls-cert and --rls-tls-key')
+  return undefined
+}
+
+function readSettings(document: ConfigDocument): RlsSettings {
+  const option = optionOf(document)
+  const flag = (name: string) => (option.text('rls', name) as unknown) === true
+  return Object.freeze({
+    responseHeaders: readHeaders(document),
+    dynamicMetadata: flag('dynamicMetadata'),
+    shadowMode: flag('shadowMode'),
+    quotaMode: flag('quotaMode'),
+    mergeDomains: flag('mergeDomains'),
+    nearLimitRatio: readRatio(document),
+    onStoreFailure: option.text('rls', 'onStoreFailure') as RlsSettings['onStoreFailure'],
+    instances: option.whole('rls', 'instances'),
+  })
+}
+
+function readRatio(document: ConfigDocument): number {
+  const path = ['rls', 'nearLimitRatio']
+  const ratio = optionOf(document).text(...path) as unknown
+  if (typeof ratio === 'number') return ratio
+  document.addError(path, `must be a number from 0 to 1, got ${quote(String(ratio))}`)
+  return 1
+}
+
+function readHeaders(document: ConfigDocument): HeaderNames | undefined {
+  const option = optionOf(document)
+  const given = option.text('rls', 'responseHeaders') as unknown
+  if (given === false) return undefined
+  const name = (field: keyof HeaderNames) => {
+    const path = ['rls', 'responseHeaders', field]
+    const header =
+      typeof given === 'object' ? option.text(...path) : (document.schemaAt(path)?.default as string)
+    if (!/^[!#$%&'*+.^`|~\w-]+$/.test(header))
+      document.addError(path, `${quote(header)} is not a header name; write for example RateLimit-Limit`)
+    return header
+  }
+  return Object.freeze({ limit: name('limit'), remaining: name('remaining'), reset: name('reset') })
+}

@@ -1,0 +1,138 @@
+import { UNITS, unitOf } from '../limits/unit.js'
+import { RlsError } from './rls-error.js'
+import {
+  CODE,
+  type RateLimitDescriptor,
+  type RateLimitRequest,
+  type RateLimitResponse,
+  type StructMessage,
+  type ValueMessage,
+} from './rls-messages.js'
+
+/* Requests and responses in the JSON mapping of protocol buffers. */
+
+type Fields = Readonly<Record<string, unknown>>
+
+const MAX_UINT32 = 4_294_967_295
+
+/** A request from JSON. Field names may be in camel case or as in the protocol. */
+export function parseRequest(body: Buffer | undefined): RateLimitRequest {
+  let json: unknown
+  try {
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch {
+    throw invalid('The body is not JSON')
+  }
+  const fields = fieldsOf(json, 'The body', ['domain', 'descriptors', 'hitsAddend'])
+  return {
+    domain: textOf(fields.domain, 'domain'),
+    descriptors: listOf(fields.descriptors, 'descriptors').map(descriptorOf),
+    hitsAddend: wholeOf(fields.hitsAddend ?? 0, 'hitsAddend', MAX_UINT32),
+  }
+}
+
+function descriptorOf(json: unknown, i: number): RateLimitDescriptor {
+  const at = `descriptors[${i}]`
+  const fields = fieldsOf(json, at, ['entries', 'limit', 'hitsAddend', 'isNegativeHits'])
+  const { limit, hitsAddend, isNegativeHits = false } = fields
+  if (typeof isNegativeHits !== 'boolean') throw invalid(`${at}.isNegativeHits must be true or false`)
+  return {
+    entries: listOf(fields.entries, `${at}.entries`).map((entry, j) => {
+      const { key, value } = fieldsOf(entry, `${at}.entries[${j}]`, ['key', 'value'])
+      return {
+        key: textOf(key, `${at}.entries[${j}].key`),
+        value: textOf(value, `${at}.entries[${j}].value`),
+      }
+    }),
+    limit: limit === undefined || limit === null ? null : overrideOf(limit, `${at}.limit`),
+    hitsAddend:
+      hitsAddend === undefined || hitsAddend === null
+        ? null
+        : { value: wholeOf(hitsAddend, `${at}.hitsAddend`, Number.MAX_VALUE) },
+    isNegativeHits,
+  }
+}
+
+function overrideOf(json: unknown, at: string) {
+  const fields = fieldsOf(json, at, ['requestsPerUnit', 'unit'])
+  const { unit = 0 } = fields
+  const number = typeof unit === 'string' ? UNITS[unit.toLowerCase()]?.number : unit
+  if (typeof number !== 'number')
+    throw invalid(`${at}.unit must be one of ${Object.keys(UNITS).join(', ').toUpperCase()}`)
+  return {
+    requestsPerUnit: wholeOf(fields.requestsPerUnit ?? 0, `${at}.requestsPerUnit`, MAX_UINT32),
+    unit: number,
+  }
+}
+
+/** The fields of an object under their names in camel case. */
+function fieldsOf(json: unknown, at: string, names: readonly string[]): Fields {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw invalid(`${at} must be an object`)
+  const fields: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(json)) {
+    const camelCase = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    if (!names.includes(camelCase))
+      throw invalid(`${at} has no field ${JSON.stringify(name.slice(0, 60))}; it has ${names.join(', ')}`)
+    fields[camelCase] = value
+  }
+  return fields
+}
+
+function textOf(value: unknown, at: string): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return value
+  throw invalid(`${at} must be text`)
+}
+
+function listOf(value: unknown, at: string): readonly unknown[] {
+  if (value === undefined || value === null) return []
+  if (Array.isArray(value)) return value
+  throw invalid(`${at} must be a list`)
+}
+
+/** Numbers may also be text, as the mapping has them for 64 bits. */
+function wholeOf(value: unknown, at: string, max: number): number {
+  const number = typeof value === 'string' && /^\d{1,20}$/.test(value) ? Number(value) : value
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max) return number
+  throw invalid(`${at} must be a whole number from 0 up`)
+}
+
+function invalid(message: string): RlsError {
+  return new RlsError('invalid', `${message}.`)
+}
+
+export function jsonOf(response: RateLimitResponse): object {
+  const { overallCode, statuses, responseHeadersToAdd, dynamicMetadata } = response
+  return {
+    overallCode: codeName(overallCode),
+    statuses: statuses.map(({ code, currentLimit, limitRemaining, durationUntilReset }) => ({
+      code: codeName(code),
+      ...(currentLimit && {
+        currentLimit: {
+          ...(currentLimit.name === undefined ? {} : { name: currentLimit.name }),
+          requestsPerUnit: currentLimit.requestsPerUnit,
+          unit: unitOf(currentLimit.unit)?.toUpperCase() ?? 'UNKNOWN',
+        },
+      }),
+      limitRemaining,
+      ...(durationUntilReset && { durationUntilReset: `${durationUntilReset.seconds}s` }),
+    })),
+    ...(responseHeadersToAdd && { responseHeadersToAdd }),
+    ...(dynamicMetadata && { dynamicMetadata: plainOf(dynamicMetadata) }),
+  }
+}
+
+function codeName(code: number): string {
+  return code === CODE.overLimit ? 'OVER_LIMIT' : 'OK'
+}
+
+function plainOf({ fields }: StructMessage): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainValue(value)]))
+}
+
+function plainValue(value: ValueMessage): unknown {
+  if ('structValue' in value) return plainOf(value.structValue)
+  if ('listValue' in value) return value.listValue.values.map(plainValue)
+  return 'nullValue' in value ? null : Object.values(value)[0]
+}

@@ -1,0 +1,224 @@
+import { isAlias, isMap, isScalar, isSeq, type Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
+import { type JsonSchema, schemaOf } from '../config-file/json-schema.js'
+import { relaxedName, type Step, stepsOf } from './names.js'
+
+/*
+ * Normalizes the keys of a YAML document: dotted keys become nested maps, and other spellings of a name become the one
+ * in the schema. Nodes keep their positions in the text.
+ */
+
+/** Called for errors, with an offset in the text. */
+export type Report = (message: string, offset: number) => void
+
+/** Aliases can expand a short file to very many values. */
+const MAX_NODES = 200_000
+
+/** Only keys for which `isProperty` holds are expanded; others are kept as they are. */
+export function expandDocument(
+  contents: unknown,
+  schema: JsonSchema,
+  isProperty: (key: string) => boolean,
+  report: Report,
+): YAMLMap | undefined {
+  const anchors = new Map<string, unknown>()
+  const open = new Set<unknown>()
+  let count = 0
+  if (!isMap(contents)) return undefined
+  const root = new YAMLMap()
+  const seen = new Set<string>()
+  for (const pair of contents.items) {
+    const key = textOf(pair.key)
+    if (key === undefined) continue
+    reportDuplicate(seen, key, pair.key)
+    if (isProperty(key)) insert(root, stepsOf(key), pair.key, pair.value, schema)
+    else root.items.push(new Pair(pair.key, resolved(pair.value)))
+  }
+  if (count > MAX_NODES) {
+    report(`the aliases expand this file to more than ${MAX_NODES.toLocaleString('en')} values`, 0)
+    return undefined
+  }
+  return root
+
+  function reportDuplicate(seen: Set<string>, key: string, node: unknown): void {
+    if (seen.has(key)) report(`${JSON.stringify(key)} is duplicated; keep one`, offsetOf(node))
+    seen.add(key)
+  }
+
+  function expand(node: unknown, schema: JsonSchema | undefined): Node | null {
+    if (++count > MAX_NODES) return null
+    if (isAlias(node)) {
+      const target = anchors.get(node.source)
+      // The reader of the values reports it.
+      if (target === undefined || open.has(target)) return node
+      return expand(target, schema)
+    }
+    const { anchor } = (node ?? {}) as { anchor?: string }
+    if (anchor !== undefined) anchors.set(anchor, node)
+    if (!isMap(node) && !isSeq(node)) return (node ?? null) as Node | null
+    open.add(node)
+    const inside = isMap(node) ? expandMap(node, schema) : expandList(node, schema)
+    open.delete(node)
+    return inside
+  }
+
+  function expandMap(map: YAMLMap, schema: JsonSchema | undefined): YAMLMap {
+    const result = new YAMLMap()
+    result.range = map.range ?? null
+    const seen = new Set<string>()
+    const merged: unknown[] = []
+    for (const { key, value } of map.items) {
+      const text = textOf(key)
+      if (text === undefined) {
+        result.items.push(new Pair(key, expand(value, undefined)))
+        continue
+      }
+      reportDuplicate(seen, text, key)
+      if (text === '<<') merged.push(value)
+      else insert(result, hasNames(schema) ? stepsOf(text) : [withoutBrackets(text)], key, value, schema)
+    }
+    for (const value of merged) merge(result, expand(value, schema))
+    return result
+  }
+
+  function expandList(list: YAMLSeq, schema: JsonSchema | undefined): YAMLSeq {
+    const result = new YAMLSeq()
+    result.range = list.range ?? null
+    result.items = list.items.map((item) => expand(item, schemaOf(schema, 0)))
+    return result
+  }
+
+  function insert(
+    map: YAMLMap,
+    [step = '', ...inside]: readonly Step[],
+    key: unknown,
+    value: unknown,
+    schema: JsonSchema | undefined,
+  ): void {
+    const name = nameIn(schema, String(step))
+    const own = schemaOf(schema, name)
+    set(map, name, key, valueAt(inside, key, value, own), reportRepeated)
+  }
+
+  /** Another spelling of a name, such as `defaultFilters`, must not replace the value of the first. */
+  function reportRepeated(name: string, key: unknown): void {
+    report(`${JSON.stringify(name)} is set twice, in different spellings; keep one`, offsetOf(key))
+  }
+
+  function valueAt(
+    steps: readonly Step[],
+    key: unknown,
+    value: unknown,
+    schema: JsonSchema | undefined,
+  ): Node | null {
+    const [step, ...inside] = steps
+    if (step === undefined) return expand(value, schema)
+    if (typeof step === 'number') {
+      const list = new YAMLSeq()
+      list.items[step] = valueAt(inside, key, value, schemaOf(schema, step))
+      return list
+    }
+    const map = new YAMLMap()
+    // The keys of free maps, such as the arguments of filters, may contain dots.
+    if (!hasNames(schema) && typeof schema?.additionalProperties !== 'object')
+      set(map, steps.join('.'), key, expand(value, undefined), reportRepeated)
+    else insert(map, steps, key, value, schema)
+    return map
+  }
+
+  /** An alias outside of Spring's own sections. */
+  function resolved(node: unknown): Node | null {
+    return isMap(node) || isSeq(node) ? (node as Node) : expand(node, undefined)
+  }
+}
+
+/** Puts the entries of one document over those of the documents before it. Lists are replaced as a whole. */
+export function overlay(below: YAMLMap, above: YAMLMap): void {
+  for (const { key, value } of above.items) {
+    const name = textOf(key) ?? ''
+    const before = pairIn(below, name)
+    if (before === undefined) below.items.push(new Pair(key, value))
+    else if (isMap(before.value) && isMap(value)) overlay(before.value, value)
+    else {
+      before.key = key
+      before.value = value
+    }
+  }
+}
+
+/** Adds an entry to a map of the same document. Maps and lists are merged; a second value is reported. */
+function set(
+  map: YAMLMap,
+  name: string,
+  key: unknown,
+  value: Node | null,
+  reportRepeated: (name: string, key: unknown) => void,
+): void {
+  const before = pairIn(map, name)
+  if (before === undefined) {
+    map.items.push(new Pair(keyNode(name, key), value))
+  } else if (isMap(before.value) && isMap(value)) {
+    setAll(before.value, value)
+  } else if (isSeq(before.value) && isSeq(value)) {
+    for (const [i, item] of value.items.entries()) {
+      const there = before.value.items[i]
+      if (item === undefined) continue
+      if (isMap(there) && isMap(item)) setAll(there, item)
+      else if (there === undefined) before.value.items[i] = item
+      else reportRepeated(`${name}[${i}]`, key)
+    }
+  } else if (isEmpty(before.value)) before.value = value
+  else if (!isEmpty(value)) reportRepeated(name, key)
+
+  function setAll(map: YAMLMap, entries: YAMLMap): void {
+    for (const { key, value } of entries.items)
+      set(map, textOf(key) ?? '', key, value as Node, reportRepeated)
+  }
+}
+
+/** Adds the entries of `<<` that the map does not have. */
+function merge(map: YAMLMap, source: unknown): void {
+  if (isSeq(source)) for (const item of source.items) merge(map, item)
+  if (!isMap(source)) return
+  for (const pair of source.items) {
+    if (pairIn(map, textOf(pair.key) ?? '') === undefined) map.items.push(pair)
+  }
+}
+
+function keyNode(name: string, key: unknown): Scalar {
+  const node = new Scalar(name)
+  node.range = (key as Node | null)?.range ?? null
+  return node
+}
+
+export function pairIn(map: YAMLMap, name: string): Pair<unknown, unknown> | undefined {
+  return map.items.find(({ key }) => textOf(key) === name)
+}
+
+export function textOf(key: unknown): string | undefined {
+  return isScalar(key) && key.value !== null ? String(key.value) : undefined
+}
+
+export function isEmpty(node: unknown): boolean {
+  return node === null || (isScalar(node) && node.value === null)
+}
+
+export function offsetOf(node: unknown): number {
+  return (node as Node | null)?.range?.[0] ?? 0
+}
+
+/** The spelling of the schema, if it has the name. */
+function nameIn(schema: JsonSchema | undefined, name: string): string {
+  const { properties = {} } = schema ?? {}
+  if (Object.hasOwn(properties, name)) return name
+  const relaxed = relaxedName(name)
+  return Object.keys(properties).find((known) => relaxedName(known) === relaxed) ?? name
+}
+
+/** Whether the keys of a map are names of properties, and not values such as paths. */
+function hasNames(schema: JsonSchema | undefined): boolean {
+  return schema === undefined || schema.properties !== undefined
+}
+
+function withoutBrackets(key: string): string {
+  return /^\[(.*)\]$/s.exec(key)?.[1] ?? key
+}

@@ -1,0 +1,116 @@
+import { isMap, isScalar, isSeq, type Node, Pair, Scalar, YAMLMap } from 'yaml'
+import type { Path } from '../config-file/config-error.js'
+import type { UnusedOption } from '../config-file/dialect.js'
+import type { JsonSchema } from '../config-file/json-schema.js'
+import { type Environment, toSchemaType } from '../config-file/variables.js'
+import { isEmpty, offsetOf, pairIn, textOf } from './expand.js'
+import { variableOf } from './names.js'
+
+/**
+ * Copies the properties that the schema has, as the types it has, and collects the others. Lists are copied
+ * whole: an unknown property in an entry of a list, such as a route, is reported as an error later.
+ */
+export function pruneMap(map: YAMLMap, schema: JsonSchema, path: Path, unused: UnusedOption[]): YAMLMap {
+  const result = new YAMLMap()
+  result.range = map.range ?? null
+  for (const { key, value } of map.items) {
+    const name = textOf(key) ?? ''
+    const own = schema.properties?.[name] ?? free(schema)
+    if (own === undefined) {
+      const scalar = isScalar(value) ? value.value : undefined
+      unused.push({ path: [...path, name], offset: offsetOf(key), value: scalar, keys: keysIn(value) })
+    } else if (isMap(value) && own.properties !== undefined) {
+      result.items.push(new Pair(key, pruneMap(value, own, [...path, name], unused)))
+    } else if (isMap(value) && typeof own.additionalProperties === 'object') {
+      result.items.push(new Pair(key, pruneMap(value, own, [...path, name], unused)))
+    } else if (!isEmpty(value)) {
+      // A key without a value counts as missing, as in Spring.
+      result.items.push(new Pair(key, typed(value, own)))
+    }
+  }
+  return result
+}
+
+const MAX_KEYS = 1000
+
+function keysIn(node: unknown, keys: string[] = []): string[] {
+  const items = isMap(node)
+    ? node.items
+    : isSeq(node)
+      ? node.items.map((value) => ({ key: null, value }))
+      : []
+  for (const { key, value } of items) {
+    if (keys.length >= MAX_KEYS) break
+    const name = textOf(key)
+    if (name !== undefined) keys.push(name)
+    keysIn(value, keys)
+  }
+  return keys
+}
+
+function free({ additionalProperties }: JsonSchema): JsonSchema | undefined {
+  return typeof additionalProperties === 'object' ? additionalProperties : undefined
+}
+
+/** YAML reads `password: 0123` as a number, and Spring takes `port: "8080"` for one. */
+function typed(node: unknown, schema: JsonSchema | undefined): unknown {
+  if (isSeq(node)) {
+    for (const [i, item] of node.items.entries()) node.items[i] = typed(item, schema?.items)
+    return node
+  }
+  if (isMap(node)) {
+    node.items = node.items.filter(({ key, value }) => {
+      const { items, properties, type } = schema?.properties?.[textOf(key) ?? ''] ?? {}
+      return !isEmpty(value) || (items === undefined && properties === undefined && type !== 'object')
+    })
+    for (const pair of node.items)
+      pair.value = typed(pair.value, schema?.properties?.[textOf(pair.key) ?? ''])
+    return node
+  }
+  if (!isScalar(node) || schema?.type === undefined) return node
+  const types = [schema.type].flat()
+  const { value, source } = node
+  if (typeof value === 'string') return withValue(node, toSchemaType(value, schema))
+  if (typeof value === 'number' && types.some((type) => type === 'number' || type === 'integer')) return node
+  if (typeof value === 'boolean' && types.includes('boolean')) return node
+  return types.includes('string') && value !== null ? withValue(node, source ?? String(value)) : node
+}
+
+function withValue(node: Scalar, value: unknown): Scalar {
+  const copy = new Scalar(value)
+  copy.range = node.range ?? null
+  return copy
+}
+
+/**
+ * Adds a placeholder for each property of the schema that the environment overrides, such as SPRING_DATA_REDIS_HOST.
+ * Lists and free maps cannot be overridden.
+ */
+export function addOverrides(
+  map: YAMLMap,
+  schema: JsonSchema,
+  path: readonly string[],
+  env: Environment,
+): void {
+  for (const [name, own] of Object.entries(schema.properties ?? {})) {
+    const at = [...path, name]
+    if (own.properties !== undefined) {
+      const inside = pairIn(map, name)?.value
+      const section = isMap(inside) ? inside : new YAMLMap()
+      addOverrides(section, own, at, env)
+      if (section !== inside && section.items.length > 0 && !isScalar(inside)) set(map, name, section)
+    } else if (
+      own.items === undefined &&
+      typeof own.additionalProperties !== 'object' &&
+      env[variableOf(at)]
+    ) {
+      set(map, name, new Scalar(`\${${variableOf(at)}}`))
+    }
+  }
+}
+
+function set(map: YAMLMap, name: string, value: Node): void {
+  const pair = pairIn(map, name)
+  if (pair === undefined) map.items.push(new Pair(new Scalar(name), value))
+  else pair.value = value
+}

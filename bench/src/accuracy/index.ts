@@ -1,0 +1,34 @@
+import type { Benchmark } from '../report/benchmark.js'
+import { digits } from '../report/table.js'
+import { redisVersion, versionsOf } from '../report/versions.js'
+import { ACCURACY_SCENARIOS } from './accuracy-scenarios.js'
+import { measureAccuracy } from './measure-accuracy.js'
+
+/** How exactly several processes keep one limit, and at what price. */
+export const accuracy: Benchmark = {
+  name: 'accuracy',
+  scenarios: ACCURACY_SCENARIOS,
+  measure: measureAccuracy,
+  columns: () => ({
+    headings: [
+      'admitted',
+      'allowed',
+      'difference %',
+      'fullest second / limit',
+      'calls per check',
+      'client CPU µs',
+    ],
+    row: ({ figures }) => [
+      digits(figures.admitted, 0),
+      digits(figures.allowed, 0),
+      digits(figures.differencePercent, 2),
+      digits(figures.fullestToLimit, 2),
+      digits(figures.callsPerCheck, 3),
+      digits(figures.cpuUs, 1),
+    ],
+  }),
+  versions: () => ({
+    Redis: redisVersion(),
+    ...versionsOf('ioredis', 'rate-limiter-flexible', 'rate-limit-redis', '@upstash/ratelimit', 'bottleneck'),
+  }),
+}

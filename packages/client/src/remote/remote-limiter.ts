@@ -1,0 +1,169 @@
+import {
+  type AsyncLimiter,
+  type AsyncStore,
+  assertOptions,
+  assertPolicy,
+  createLimiter,
+  type Decision,
+  definePolicy,
+  type FailureOptions,
+  type OnStoreFailure,
+  optionInvalid,
+  type Policy,
+  type ResilientStore,
+  type Slot,
+  show,
+  TidegateError,
+  withFallback,
+} from '@tidegate/core'
+import {
+  createRemoteStore,
+  DEADLINE_MS,
+  REMOTE_STORE_OPTIONS,
+  type RemoteStoreOptions,
+} from './remote-store.js'
+import { policyWithoutNumbers, withoutNumbers } from './without-numbers.js'
+
+export interface RemoteLimiterOptions<P extends Policy | string = Policy | string>
+  extends RemoteStoreOptions,
+    FailureOptions {
+  /** A policy of the service: its name, or the policy with the same numbers. One of this and `algorithm`. */
+  policy?: P
+  /** A built-in policy of the service: `'TOKEN_BUCKET'`, or `'token-bucket'` as it is called here. */
+  algorithm?: string
+  /** The decision without the service; `'local'` needs the policy's numbers. Default: the policy's, `'open'`. */
+  onStoreFailure?: OnStoreFailure
+}
+
+/** A limiter on a service. */
+export interface RemoteLimiter<P extends Policy | string = Policy | string>
+  extends Pick<AsyncLimiter, 'refund' | 'reserve' | 'settle' | 'cancel'> {
+  /** The policy if it was given with its numbers, else its name. */
+  readonly policy: P
+  /** The service as a store, with its fallback. */
+  readonly store: AsyncStore
+  /** Decides, and takes `cost` units if allowed. */
+  check(key: string, cost?: number): Promise<Decision>
+  /** The decision that `check` would give now, with nothing taken. */
+  peek(key: string, cost?: number): Promise<Decision>
+  /**
+   * Acquires a slot of a concurrency policy, which must have been given with its numbers. The slot is renewed until it is
+   * released.
+   */
+  acquire(key: string): Promise<Slot>
+  /** Resets the key; needs the admin token. */
+  reset(key: string): Promise<void>
+  /** Resolves once the service can decide; rejects with the reason if it cannot. */
+  ready(): Promise<void>
+}
+
+/**
+ * A limiter whose counts and policy belong to a service. Numbers given here are used only without the service: to
+ * count while it fails, and in headers.
+ */
+export function createRemoteLimiter(
+  options: RemoteLimiterOptions<Policy> & { policy: Policy },
+): RemoteLimiter<Policy>
+export function createRemoteLimiter(options: RemoteLimiterOptions<string>): RemoteLimiter<string>
+export function createRemoteLimiter(options: RemoteLimiterOptions): RemoteLimiter
+export function createRemoteLimiter(options: RemoteLimiterOptions): RemoteLimiter {
+  assertOptions('createRemoteLimiter()', options, OPTION_NAMES)
+  const { policy: policyOption, algorithm, onStoreFailure, maxInFlight, onEvent, ...storeOptions } = options
+  const { deadlineMs = DEADLINE_MS, connectTimeoutMs } = storeOptions
+  const failure: FailureOptions = { deadlineMs }
+  if (connectTimeoutMs !== undefined) failure.connectTimeoutMs = connectTimeoutMs
+  if (maxInFlight !== undefined) failure.maxInFlight = maxInFlight
+  if (onEvent !== undefined) failure.onEvent = onEvent
+  const service = createRemoteStore({ ...storeOptions, deadlineMs })
+
+  if (typeof policyOption === 'object' && algorithm === undefined) {
+    assertPolicy(policyOption)
+    const policy =
+      onStoreFailure === undefined ? policyOption : definePolicy({ ...policyOption, onStoreFailure })
+    return limiterOf(policy, withoutLease(policy), service, withFallback(service, failure))
+  }
+  const name = nameOf(policyOption, algorithm)
+  const policy = policyWithoutNumbers(name, onStoreFailure)
+  return limiterOf(
+    name,
+    policy,
+    service,
+    withoutNumbers(service, (store) => withFallback(store, failure)),
+  )
+}
+
+const OPTION_NAMES = [
+  ...REMOTE_STORE_OPTIONS,
+  'policy',
+  'algorithm',
+  'onStoreFailure',
+  'maxInFlight',
+  'onEvent',
+] as const satisfies (keyof RemoteLimiterOptions)[]
+
+/** A service's built-in policies, by the names of their algorithms in its API. */
+const BUILT_IN: Readonly<Record<string, string>> = {
+  TOKEN_BUCKET: 'token_bucket',
+  SLIDING_WINDOW: 'sliding_window',
+  SLIDING_WINDOW_LOG: 'sliding_window',
+  SLIDING_WINDOW_COUNTER: 'sliding_window_counter',
+  FIXED_WINDOW: 'fixed_window',
+  LEAKY_BUCKET: 'leaky_bucket',
+}
+
+function limiterOf<P extends Policy | string>(
+  visiblePolicy: P,
+  policy: Policy,
+  service: AsyncStore,
+  store: ResilientStore,
+): RemoteLimiter<P> {
+  const { check, peek, refund, reserve, settle, cancel, acquire, reset } = createLimiter({ policy, store })
+  return Object.freeze({
+    policy: visiblePolicy,
+    store,
+    check,
+    peek,
+    refund,
+    reserve,
+    settle,
+    cancel,
+    async acquire(key: string) {
+      if (typeof visiblePolicy !== 'string') return acquire(key)
+      const message = `acquire renews its slot by the policy's ttl. Write the policy with its numbers, for example policy: concurrency({ limit: 10, ttl: '30s', name: '${visiblePolicy}' }).`
+      throw optionInvalid('policy', message)
+    },
+    reset,
+    async ready() {
+      const { degraded } = await service.peek({ policy, key: 'ready', cost: 1 })
+      if (degraded === undefined) return
+      throw new TidegateError('STORE_FAILED', 'The service is up, but its own store is unavailable.')
+    },
+  })
+}
+
+/** The policy without its lease: the service leases units, and its clients send every check. */
+function withoutLease(policy: Policy): Policy {
+  return policy.lease === undefined ? policy : definePolicy({ ...policy, lease: false })
+}
+
+function nameOf(policy: unknown, algorithm: unknown): string {
+  if ((policy === undefined) === (algorithm === undefined)) {
+    throw optionInvalid(
+      'policy',
+      `Give either policy or algorithm, for example policy: 'per-user', got ${show(policy)}.`,
+    )
+  }
+  if (typeof policy === 'string') return policy
+  if (policy !== undefined) {
+    throw optionInvalid(
+      'policy',
+      `policy must be a name such as 'per-user', or a policy made by tokenBucket(), …, got ${show(policy)}.`,
+    )
+  }
+  const label = typeof algorithm === 'string' ? algorithm.toUpperCase().replaceAll('-', '_') : ''
+  if (Object.hasOwn(BUILT_IN, label)) return BUILT_IN[label]!
+  throw optionInvalid(
+    'algorithm',
+    `algorithm must be one of ${Object.keys(BUILT_IN).join(', ')}, got ${show(algorithm)}.`,
+  )
+}

@@ -1,0 +1,150 @@
+import { eventLoopTime, optionInvalid, show, storeFailed, TidegateError } from '@tidegate/core'
+import type { Fetch } from '../fetch.js'
+
+/** A request to the service's API. */
+interface ServiceRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly json?: object
+  /** Whether it needs the admin token. */
+  readonly isAdmin?: boolean
+}
+
+/** A JSON response of the service. */
+export interface ServiceResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export type SendRequest = (request: ServiceRequest) => Promise<ServiceResponse>
+
+export interface ServiceOptions {
+  url: string
+  token: string | undefined
+  adminToken: string | undefined
+  fetch: Fetch
+  /** After how many milliseconds a call without a response is aborted. */
+  abortAfterMs: number
+}
+
+export interface Service {
+  /** Rejects with `STORE_FAILED` without a response, or if it is not from Tidegate. */
+  sendRequest: SendRequest
+  /** The age of the oldest unanswered request, in event-loop time; 0 if there is none. */
+  silentMs(): number
+}
+
+export function createService(options: ServiceOptions): Service {
+  const { url, token, adminToken, fetch, abortAfterMs } = options
+  const loop = eventLoopTime(() => performance.now())
+  /** When each unanswered call was sent, oldest first. */
+  const onWire = new Set<{ readonly sentMs: number }>()
+
+  function init({ method, json, isAdmin }: ServiceRequest, signal: AbortSignal): RequestInit {
+    const headers: Record<string, string> = { accept: 'application/json' }
+    const bearer = isAdmin ? (adminToken ?? token) : token
+    if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`
+    if (json !== undefined) headers['content-type'] = 'application/json'
+    return {
+      method,
+      headers,
+      signal,
+      // A token is for this address only, and a check is sent once.
+      redirect: 'manual',
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    }
+  }
+
+  async function sendRequest(request: ServiceRequest): Promise<ServiceResponse> {
+    const query = request.query === undefined ? '' : `?${new URLSearchParams(request.query)}`
+    const { signal, clear } = signalAfter(abortAfterMs)
+    const call = { sentMs: loop.now() }
+    onWire.add(call)
+    try {
+      const response = await fetch(`${url}${request.path}${query}`, init(request, signal))
+      const body = bodyOf(await textOf(response))
+      if (body === undefined)
+        throw failed(`the server at ${url} is not Tidegate (status ${response.status}); check url`)
+      return { status: response.status, headers: response.headers, body }
+    } catch (error) {
+      if (error instanceof TidegateError) throw error
+      const { message, cause } = error as Error
+      if (signal.aborted) throw storeFailed('timeout', `The service at ${url} did not answer in time.`)
+      const reason = cause instanceof Error ? cause.message || (cause as { code?: string }).code : message
+      throw storeFailed('unreachable', `The service at ${url} is unreachable: ${reason}.`)
+    } finally {
+      onWire.delete(call)
+      clear()
+    }
+  }
+
+  return {
+    sendRequest,
+    silentMs() {
+      for (const { sentMs } of onWire) return loop.now() - sentMs
+      return 0
+    },
+  }
+}
+
+export function failed(why: string, cause?: unknown): TidegateError {
+  return new TidegateError('STORE_FAILED', `The call to the service failed: ${why}.`, { cause })
+}
+
+/** The address without a trailing slash; throws if it is not valid. */
+export function parseUrl(value: unknown): string {
+  const text = value instanceof URL ? value.href : value
+  if (typeof text === 'string' && /^https?:\/\/[^@?#]+$/i.test(text) && URL.canParse(text)) {
+    return text.replace(/\/+$/, '')
+  }
+  const message = `url must be like 'http://127.0.0.1:8080', without a user, a query or a fragment, got ${show(text)}.`
+  throw optionInvalid('url', message)
+}
+
+export function parseToken(field: string, value: unknown): string | undefined {
+  if (value === undefined || (typeof value === 'string' && /^[!-~]+$/.test(value))) return value
+  // Without the value: it may be a token with a line break at its end.
+  const message = `${field} must be visible ASCII characters without spaces, got a ${typeof value} that is not.`
+  throw optionInvalid(field, message)
+}
+
+/** Aborts after a time and a grace period, in which a busy event loop can read a response that has arrived. */
+function signalAfter(ms: number): { signal: AbortSignal; clear: () => void } {
+  const controller = new AbortController()
+  let timer = setTimeout(() => {
+    timer = setTimeout(() => controller.abort(), GRACE_MS)
+  }, ms)
+  return { signal: controller.signal, clear: () => clearTimeout(timer) }
+}
+
+const GRACE_MS = 20
+
+/** Responses of Tidegate are far shorter and announce their length. Other responses may never end. */
+async function textOf(response: Response): Promise<string> {
+  const length = response.headers.get('content-length')
+  if (length !== null && Number(length) <= MAX_RESPONSE_BYTES) return response.text()
+  const decoder = new TextDecoder()
+  let [text, bytes] = ['', 0]
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    // Leaving the loop closes the connection.
+    if (bytes > MAX_RESPONSE_BYTES) return ''
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024
+
+function bodyOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const body: unknown = JSON.parse(text)
+    return typeof body === 'object' && body !== null && !Array.isArray(body)
+      ? (body as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}

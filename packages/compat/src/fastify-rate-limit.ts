@@ -1,0 +1,128 @@
+import { TidegateError, warn } from '@tidegate/core'
+import {
+  createEngine,
+  type Engine,
+  type LimiterOrStore,
+  parseOptions,
+  type TidegateStoreOptions,
+} from './engine.js'
+import { createFastifyHits, type FastifyHit, type FastifyHits } from './fastify-hits.js'
+import { COUNT_ALL } from './policies.js'
+import { storeKey } from './store-key.js'
+
+export type { LimiterOrStore, TidegateStoreOptions } from './engine.js'
+export type { FastifyHit } from './fastify-hits.js'
+
+/** The options of the plugin or of a route that its store receives, as far as they matter here. */
+export interface FastifyRateLimitSettings {
+  max?: unknown
+  timeWindow?: unknown
+  ban?: number | undefined
+  continueExceeding?: boolean | undefined
+  exponentialBackoff?: boolean | undefined
+  skipOnError?: boolean | undefined
+  routeInfo?: { method?: unknown; url?: unknown } | undefined
+}
+
+type Callback = (error: Error | null, result?: FastifyHit) => void
+
+export interface FastifyRateLimitStore {
+  incr(key: string, callback: Callback, timeWindow?: number, max?: number): void
+  read(key: string, callback: Callback, timeWindow?: number, max?: number): void
+  /** A store for a route, with `FastifyRateLimitSettings`. The declarations of the plugin name another type. */
+  child(settings: object): FastifyRateLimitStore
+}
+
+export interface FastifyRateLimitStoreConstructor {
+  new (settings: FastifyRateLimitSettings): FastifyRateLimitStore
+}
+
+/**
+ * A store for @fastify/rate-limit: `fastify.register(rateLimit, { max, timeWindow, store: tidegateStore(store) })`. If
+ * the store is unavailable, `skipOnError` decides unless `onStoreFailure` is set.
+ */
+export function tidegateStore(
+  limiterOrStore?: LimiterOrStore,
+  options: TidegateStoreOptions = {},
+): FastifyRateLimitStoreConstructor {
+  const parsed = parseOptions(options)
+  const engine = createEngine(limiterOrStore)
+  const routeName = createRouteNames(engine)
+  let isReported = false
+
+  function reportMisconfigured({ code, message }: TidegateError): void {
+    if (!isReported) warn(code, `tidegateStore() cannot count, so every request is denied. ${message}`)
+    isReported = true
+  }
+
+  return class TidegateStore implements FastifyRateLimitStore {
+    readonly #hits: FastifyHits
+    readonly #route: string
+    readonly #skipOnError: boolean
+
+    constructor(settings: FastifyRateLimitSettings, route = '*') {
+      this.#hits = createFastifyHits(engine, settings, parsed)
+      this.#skipOnError = settings.skipOnError === true
+      this.#route = route
+    }
+
+    incr(key: string, callback: Callback, timeWindow?: number, max?: number): void {
+      this.#answer(() => this.#hits.add(this.#keyOf(key), max, timeWindow), callback)
+    }
+
+    read(key: string, callback: Callback, timeWindow?: number, max?: number): void {
+      this.#answer(() => this.#hits.read(this.#keyOf(key), max, timeWindow), callback)
+    }
+
+    child(settings: FastifyRateLimitSettings): FastifyRateLimitStore {
+      return new TidegateStore(settings, routeName(settings))
+    }
+
+    #answer(count: () => Promise<FastifyHit>, callback: Callback): void {
+      const hit = this.#skipOnError ? denyOnError(count, reportMisconfigured) : count()
+      hit.then(
+        (hit) => callback(null, hit),
+        (error) => callback(error),
+      )
+    }
+
+    /** A limiter counts a client on all routes together. */
+    #keyOf(key: string): string {
+      return storeKey(engine.limiter === undefined ? `${this.#route} ${key}` : key)
+    }
+  }
+}
+
+/**
+ * With `skipOnError` the plugin allows a request whose count fails. Only `open` may do that, and it does not fail: an error
+ * here means wrong options, or `closed`.
+ */
+async function denyOnError(
+  count: () => Promise<FastifyHit>,
+  reportMisconfigured: (error: TidegateError) => void,
+): Promise<FastifyHit> {
+  try {
+    return await count()
+  } catch (error) {
+    if (!(error instanceof TidegateError)) throw error
+    if (error.code !== 'STORE_FAILED') reportMisconfigured(error)
+    return { current: COUNT_ALL, ttl: 60_000 }
+  }
+}
+
+/**
+ * Names the counts of a route. A limit without a route, such as `fastify.rateLimit(options)`, has counts of its own in
+ * this process. In a remote store its numbers name it: processes may create such limits in a different order.
+ */
+function createRouteNames(engine: Engine): (settings: FastifyRateLimitSettings) => string {
+  let count = 0
+  return ({ routeInfo, max, timeWindow }) => {
+    if (routeInfo?.url !== undefined) return `${routeInfo.method} ${routeInfo.url}`
+    count++
+    return engine.isInProcess ? `#${count}` : `#${numberName(max)}/${numberName(timeWindow)}`
+  }
+}
+
+function numberName(value: unknown): string {
+  return typeof value === 'number' ? String(value) : 'any'
+}

@@ -1,0 +1,162 @@
+import { type OnStoreFailure, TidegateError, warn } from '@tidegate/core'
+import { createEngine, type LimiterOrStore, parseOptions, type TidegateStoreOptions } from './engine.js'
+import { createExpiringMap } from './expiring-map.js'
+import { createHits, unlessUnavailable } from './hits.js'
+import { COUNT_ALL, isPolicyLimit, policyName } from './policies.js'
+import { storeKey } from './store-key.js'
+
+/** The options of the library that its store receives, as far as they matter here. */
+export interface HitStoreSettings {
+  windowMs: number
+  limit?: unknown
+  skipFailedRequests?: boolean | undefined
+  skipSuccessfulRequests?: boolean | undefined
+  /** Only express-rate-limit has this option. */
+  passOnStoreError?: boolean | undefined
+}
+
+export interface HitCount {
+  totalHits: number
+  resetTime: Date
+}
+
+/** The store of express-rate-limit, which hono-rate-limiter has taken over. */
+export interface HitStore<Settings extends HitStoreSettings = HitStoreSettings> {
+  init(settings: Settings): void
+  get(key: string): Promise<HitCount | undefined>
+  increment(key: string): Promise<HitCount>
+  decrement(key: string): Promise<void>
+  resetKey(key: string): Promise<void>
+  /** Only with a store in this process: a remote store is shared with other processes. */
+  resetAll?: () => Promise<void>
+  /** Whether other instances of this store cannot see its keys. */
+  readonly localKeys: boolean
+  /** Tells the counts of several stores apart. */
+  readonly prefix: string
+}
+
+/**
+ * Creates such a store. Where the library's limit is a plain number, denied hits take nothing and are answered by the
+ * store's denial cache. Where it depends on the request, or hits are taken back later, every hit is counted.
+ */
+export function createHitStore<Settings extends HitStoreSettings>(
+  limiterOrStore: LimiterOrStore | undefined,
+  options: TidegateStoreOptions,
+  failureOptionOf: (settings: Settings) => OnStoreFailure,
+): HitStore<Settings> {
+  const { name, onStoreFailure } = parseOptions(options)
+  const engine = createEngine(limiterOrStore)
+  const hits = createHits()
+  /** Windows that are open although all their hits were taken back. To the store they look like unknown keys. */
+  const emptied = createExpiringMap<Date>()
+  let settings: HitStoreSettings = { windowMs: 60_000 }
+  /** Whether the library's options cannot be used. */
+  let isMisconfigured = false
+  /** How often all keys were reset: each time, counting continues under another name. */
+  let generation = 0
+
+  function limiter() {
+    const { limit, windowMs, skipFailedRequests = false, skipSuccessfulRequests = false } = settings
+    const isTakenBack = skipFailedRequests || skipSuccessfulRequests
+    if (engine.limiter !== undefined && isTakenBack) throw takesNothingBack()
+    const countsAll = engine.limiter === undefined && (isTakenBack || !isPolicyLimit(limit))
+    return engine.limiterFor({
+      limit: countsAll ? COUNT_ALL : (limit as number),
+      windowMs,
+      name: generation === 0 ? name : policyName(name ?? 'hits', limitName(limit), windowMs, generation),
+      onStoreFailure: onStoreFailure ?? failureOptionOf(settings as Settings),
+    })
+  }
+
+  async function reset(key: string): Promise<void> {
+    emptied.delete(storeKey(key))
+    await hits.reset(limiter(), storeKey(key))
+  }
+
+  const store: HitStore<Settings> = {
+    init(libraryOptions) {
+      settings = libraryOptions
+      try {
+        // Fails now rather than with the first request.
+        limiter()
+      } catch (error) {
+        isMisconfigured = true
+        const { code, message } = error as TidegateError
+        warn(code, `tidegateStore() cannot count, so every request fails or is denied. ${message}`)
+        throw error
+      }
+    },
+
+    async get(key) {
+      const { used, waitMs } = await hits.read(limiter(), storeKey(key))
+      if (used > 0) return { totalHits: used, resetTime: timeIn(waitMs) }
+      const resetTime = emptied.get(storeKey(key))
+      return resetTime && { totalHits: 0, resetTime }
+    },
+
+    async increment(key) {
+      const { windowMs, passOnStoreError = false } = settings
+      // The library only logs the error of `init`.
+      if (isMisconfigured && failureOptionOf(settings as Settings) === 'open') return deniedHit(windowMs)
+      try {
+        const { used, waitMs } = await hits.add(limiter(), storeKey(key))
+        // Without the store neither number is known. The library needs a hit, and the window is the longest wait.
+        if (used === 0) return { totalHits: 1, resetTime: timeIn(windowMs) }
+        return { totalHits: used, resetTime: timeIn(waitMs) }
+      } catch (error) {
+        // The library would allow the request. Only `open` may do that, and it does not fail.
+        if (passOnStoreError) return deniedHit(windowMs)
+        throw error
+      }
+    },
+
+    // The library does not wait for this call: a rejection would end the process.
+    async decrement(key) {
+      const { policy, store, peek } = limiter()
+      const request = { policy, key: storeKey(key), cost: 1 }
+      const { limit, remaining, resetAfterMs, timeMs, degraded } = await peek(request.key)
+      if (limit - remaining === 1) emptied.set(request.key, timeIn(resetAfterMs), resetAfterMs)
+      await unlessUnavailable(store.refund({ ...request, timeMs, degraded }))
+    },
+
+    resetKey: (key) => withoutCrash(reset(key)),
+    localKeys: engine.isInProcess,
+
+    get prefix() {
+      return `${limiter().policy.name}:`
+    },
+  }
+  if (engine.isInProcess && engine.limiter === undefined) {
+    store.resetAll = async () => {
+      generation++
+    }
+  }
+  return store
+}
+
+/** A hit above every limit. */
+function deniedHit(windowMs: number): HitCount {
+  return { totalHits: COUNT_ALL, resetTime: timeIn(windowMs) }
+}
+
+function timeIn(ms: number): Date {
+  return new Date(Date.now() + ms)
+}
+
+function limitName(limit: unknown): number | string {
+  return isPolicyLimit(limit) ? limit : 'any'
+}
+
+/** Callers may ignore the promise: then a rejection must not end the process. Those that await it still see the error. */
+function withoutCrash<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
+}
+
+function takesNothingBack(): TidegateError {
+  return new TidegateError(
+    'OPTION_INVALID',
+    'skipFailedRequests and skipSuccessfulRequests need a store: pass tidegateStore(limiter.store), or use the refundWhen option of @tidegate/http.',
+    { field: 'store' },
+  )
+}

@@ -1,0 +1,70 @@
+import { type Decision, type Limiter, type MaybePromise, TidegateError } from '@tidegate/core'
+import { createExpiringMap } from './expiring-map.js'
+
+/** What a library needs to know about one hit of a client. */
+export interface Hit {
+  isDenied: boolean
+  /** The hits so far, with this one; more than the limit if denied, 0 if the store was unavailable. */
+  used: number
+  /** If denied: the wait. If allowed: the time until the client has its full limit again. */
+  waitMs: number
+  decision: Decision
+}
+
+/**
+ * Counts hits. A denied hit takes nothing from the limit and may never reach the store, but the libraries report how far a
+ * client is beyond its limit: this process numbers the denied hits that it has seen.
+ */
+export function createHits() {
+  const deniedHits = createExpiringMap<{ count: number }>()
+  const nameOf = ({ policy }: Limiter, key: string) => `${policy.name}:${key}`
+
+  return {
+    async add(limiter: Limiter, key: string): Promise<Hit> {
+      const decision = await limiter.check(key)
+      assertDecided(decision)
+      const { allowed, degraded, limit, remaining, resetAfterMs, retryAfterMs } = decision
+      if (degraded === 'open') return { isDenied: false, used: 0, waitMs: 0, decision }
+      const name = nameOf(limiter, key)
+      if (allowed) {
+        deniedHits.delete(name)
+        return { isDenied: false, used: limit - remaining, waitMs: resetAfterMs, decision }
+      }
+      const denied = deniedHits.get(name) ?? { count: 0 }
+      if (++denied.count === 1) deniedHits.set(name, denied, retryAfterMs)
+      return { isDenied: true, used: limit + denied.count, waitMs: retryAfterMs, decision }
+    },
+
+    /** The hits so far, with nothing counted. */
+    async read(limiter: Limiter, key: string): Promise<Hit> {
+      const decision = await limiter.peek(key)
+      assertDecided(decision)
+      const { allowed, degraded, limit, remaining, resetAfterMs, retryAfterMs } = decision
+      if (degraded === 'open') return { isDenied: false, used: 0, waitMs: 0, decision }
+      if (allowed) return { isDenied: false, used: limit - remaining, waitMs: resetAfterMs, decision }
+      const denied = deniedHits.get(nameOf(limiter, key))?.count ?? 0
+      const beyond = decision.reason === 'blocked' ? Math.max(1, denied) : denied
+      return { isDenied: true, used: limit + beyond, waitMs: retryAfterMs, decision }
+    },
+
+    async reset(limiter: Limiter, key: string): Promise<void> {
+      deniedHits.delete(nameOf(limiter, key))
+      await limiter.reset(key)
+    },
+  }
+}
+
+/** `closed` fails the request, and the library responds as it does to any error of its store. */
+function assertDecided({ degraded, policy }: Decision): void {
+  if (degraded !== 'closed') return
+  throw new TidegateError('STORE_FAILED', `The store is unavailable, and "${policy}" fails closed.`)
+}
+
+/** Ignores that the store is unavailable, for calls that a request can do without. */
+export async function unlessUnavailable(call: MaybePromise<unknown>): Promise<void> {
+  try {
+    await call
+  } catch (error) {
+    if ((error as Partial<TidegateError>).code !== 'STORE_FAILED') throw error
+  }
+}

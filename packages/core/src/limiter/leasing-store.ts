@@ -1,0 +1,20 @@
+import { sharedByCopies } from '../copies.js'
+import { withLeases } from '../leases/index.js'
+import type { Policy } from '../policy/index.js'
+import { assertOperation } from '../store/operations.js'
+import type { Store } from '../store/store.js'
+
+/** The store with leases, if the policy has them. A store in this process has nothing to gain from them. */
+export function leasingStore(store: Store, policy: Policy): Store {
+  if (policy.lease === undefined || store.traits?.kind === 'in-process' || 'leases' in store) return store
+  assertOperation(store, 'takeUpTo')
+  let shared = leasing.get(store)
+  if (shared === undefined) {
+    shared = withLeases(store)
+    leasing.set(store, shared)
+  }
+  return shared
+}
+
+/** By the store inside: limiters on one store share the leases of its keys. */
+const leasing = sharedByCopies('stores with leases', () => new WeakMap<Store, Store>())

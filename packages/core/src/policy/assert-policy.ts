@@ -1,0 +1,37 @@
+import { isCompatibleVersion } from '../copies.js'
+import { show, TidegateError } from '../errors.js'
+import { VERSION } from '../version.js'
+import type { Policy } from './policy.js'
+
+/** Marks every policy with the version of the copy of this package that made it. JSON and spreads do not copy it. */
+const MADE_BY = Symbol.for('@tidegate/core: policy made by')
+
+export function markPolicy(policy: object): void {
+  Object.defineProperty(policy, MADE_BY, { value: VERSION })
+}
+
+/**
+ * Rejects an object that only looks like a policy: it lacks the derived numbers. Accepts a policy of another copy of this
+ * package if the versions are compatible.
+ */
+export function assertPolicy(value: unknown): asserts value is Policy {
+  const madeBy = markOf(value)
+  if (madeBy !== undefined) {
+    if (isCompatibleVersion(madeBy)) return
+    throw invalid(
+      `There are two copies of @tidegate/core: ${VERSION} received a policy made by ${madeBy}. Install one version of it; npm ls @tidegate/core lists the copies.`,
+    )
+  }
+  throw invalid(`A policy is made by tokenBucket(), fixedWindow(), … or definePolicy(), got ${show(value)}.`)
+}
+
+/** The version that made a policy, or undefined for any other value. */
+function markOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, MADE_BY)) return undefined
+  const version = (value as { [MADE_BY]?: unknown })[MADE_BY]
+  return typeof version === 'string' ? version : undefined
+}
+
+function invalid(message: string): TidegateError {
+  return new TidegateError('POLICY_INVALID', message, { field: 'policy' })
+}

@@ -1,0 +1,113 @@
+import type { Mode } from '../algorithms/algorithm.js'
+import type { KeyState } from '../algorithms/index.js'
+import { msToUs, usToMs } from '../clock.js'
+import type { Decision } from '../decision.js'
+import type { RatePolicy } from '../policy/index.js'
+import type { ReserveResult, SettleResult } from '../store/store.js'
+import { addRecord } from './add-record.js'
+import { firstAnswer, idUsed, maxOpenDenial, reserveResult, withReservation } from './answers.js'
+import type { EndedIds } from './ended-ids.js'
+import type { Reserve, ReserveLimit, SettleLimit } from './parse-reservation.js'
+import { openRecords, type ReservationRecord } from './record.js'
+import { settleRecord } from './settle-record.js'
+
+/** The reservations of one key. */
+export interface KeyReservations {
+  records: readonly ReservationRecord[]
+  readonly ended: EndedIds
+}
+
+/** The part of a store in this process that reserving and settling use. */
+export interface ReservingStore {
+  /** The reservations of a key; adds an entry for the key if there is none. */
+  reservationsOf(policy: RatePolicy, key: string, now: number): KeyReservations
+  decide(limit: ReserveLimit, now: number, mode: Mode): Decision
+  charge(limit: ReserveLimit, now: number): Decision
+  load(policy: RatePolicy, key: string, now: number): KeyState | undefined
+  /** Undefined: delete the state. */
+  save(policy: RatePolicy, key: string, now: number, state: KeyState | undefined): void
+}
+
+/** Reserves from every limit or from none. */
+export function reserve(store: ReservingStore, request: Reserve, now: number): ReserveResult {
+  const looks = request.limits.map((limit) => look(store, limit, request, now))
+  const allowed = looks.every((decision) => decision.allowed)
+  const decisions = request.limits.map((limit, i) => {
+    const seen = looks[i]!
+    if (seen.repeated) return seen
+    if (allowed) return charge(store, limit, request, now)
+    const decision = store.decide(limit, now, 'repair')
+    return seen.reason === 'max-open' ? seen : withReservation(decision, limit, request.id, 0)
+  })
+  return reserveResult(request, decisions)
+}
+
+/** The decision on one limit with nothing changed. Throws if the id cannot be used. */
+function look(store: ReservingStore, limit: ReserveLimit, { id, maxOpen }: Reserve, now: number): Decision {
+  const { policy, key, units, cost } = limit
+  const { records: open, ended } = openReservations(store, policy, key, now)
+  const same = open.find((record) => record.id === id)
+  if (same !== undefined && same.units === units && same.reserved === cost) return firstAnswer(limit, same)
+  if (same !== undefined || ended.has(id, now)) throw idUsed(id)
+  const decision = withReservation(store.decide(limit, now, 'peek'), limit, id, 0)
+  if (!decision.allowed || open.length < maxOpen) return decision
+  const firstEnd = Math.min(...open.map(({ expiresAt }) => expiresAt))
+  return maxOpenDenial(decision, usToMs(firstEnd - now))
+}
+
+function charge(store: ReservingStore, limit: ReserveLimit, { id, ttlMs }: Reserve, now: number): Decision {
+  const { policy, key, units, cost } = limit
+  const decision = store.decide(limit, now, 'take')
+  const reservations = store.reservationsOf(policy, key, now)
+  const { state, records } = addRecord(policy, store.load(policy, key, now)!, reservations.records, {
+    id,
+    units,
+    reserved: cost,
+    time: now,
+    expiresAt: now + msToUs(ttlMs),
+    remaining: decision.remaining,
+    resetAfter: msToUs(decision.resetAfterMs),
+  })
+  store.save(policy, key, now, state)
+  reservations.records = records
+  return withReservation(decision, limit, id, cost)
+}
+
+/** Ends the reservation of one limit. */
+export function settle(
+  store: ReservingStore,
+  { policy, key, actual }: SettleLimit,
+  id: string,
+  now: number,
+): SettleResult {
+  const reservations = openReservations(store, policy, key, now)
+  const { records, ended } = reservations
+  const before = store.load(policy, key, now)
+  const settled = settleRecord(policy, before, records, now, id, actual)
+  if (settled === undefined) {
+    const reason = ended.has(id, now) ? 'ended' : 'unknown'
+    // A reserve that arrives late must take nothing.
+    if (reason === 'unknown') ended.add(id, now)
+    return { settled: false, reason }
+  }
+  ended.add(id, now)
+  reservations.records = settled.records
+  // Unchanged, it may be the state of another algorithm, which this policy must not be recorded with.
+  if (settled.state !== before) store.save(policy, key, now, settled.state)
+  const { given, excess } = settled
+  if (excess === 0) return { settled: true, refunded: given, charged: 0, overBy: 0 }
+  const { overBy = 0 } = store.charge({ policy, key, units: excess, cost: excess }, now)
+  return { settled: true, refunded: 0, charged: excess, overBy }
+}
+
+/** The reservations of a key without those that have lapsed. */
+function openReservations(
+  store: ReservingStore,
+  policy: RatePolicy,
+  key: string,
+  now: number,
+): KeyReservations {
+  const reservations = store.reservationsOf(policy, key, now)
+  reservations.records = openRecords(reservations.records, now)
+  return reservations
+}

@@ -1,0 +1,64 @@
+import { type KeyState, MAX_ROOM } from '../algorithms/index.js'
+import type { AlgorithmName, RatePolicy } from '../policy/index.js'
+
+/**
+ * An open reservation of a key: plain data, with times in microseconds. A key has a list of records, oldest first.
+ *
+ * The Lua twin of the functions on records is packages/redis/lua/lib/reservations.lua.
+ */
+export interface ReservationRecord {
+  readonly id: string
+  /** The units that were requested. */
+  readonly units: number
+  /** The units that were charged: the requested ones, at most the limit. */
+  readonly reserved: number
+  /** The algorithm that charged them. */
+  readonly algorithm: AlgorithmName
+  /** The time of the decision. */
+  readonly time: number
+  /** The time that the units were charged at. It is later than `time` if the clock had stepped back a little. */
+  readonly chargedAt: number
+  readonly expiresAt: number
+  /**
+   * Token bucket: the smallest room above the level since the units were charged. Had fewer units been charged, the level
+   * would be higher by the difference, but at most by this room. Other algorithms have no such bound: `MAX_ROOM`. 0 if
+   * nothing can be given back, because the state that was charged has been lost since.
+   */
+  readonly room: number
+  /** The first answer, for a reserve that is repeated. */
+  readonly remaining: number
+  readonly resetAfter: number
+}
+
+/** A record from another clock has lapsed: its time is further ahead than the reservation may be open. */
+function isOpen({ time, expiresAt }: ReservationRecord, now: number): boolean {
+  return expiresAt > now && time - now <= expiresAt - time
+}
+
+export function openRecords(records: readonly ReservationRecord[], now: number): ReservationRecord[] {
+  return records.filter((record) => isOpen(record, now))
+}
+
+export function limitRoom(record: ReservationRecord, room: number): ReservationRecord {
+  return record.room <= room ? record : { ...record, room }
+}
+
+/**
+ * Marks a state: reservations have been charged to it. If the state is lost and another one begins, the mark is missing,
+ * and its counts are those of other requests. A log needs no mark, because its units have their own times.
+ */
+export function mark(state: KeyState): KeyState {
+  return hasMark(state) ? { ...state, room: MAX_ROOM } : state
+}
+
+/** The most that a state can be given back of the reservations charged to it; 0 if there are none. */
+export function notedRoom({ algorithm }: RatePolicy, state: KeyState | undefined): number {
+  if (state?.algorithm !== algorithm) return 0
+  return hasMark(state) ? (state.room ?? 0) : MAX_ROOM
+}
+
+type MarkedState = Exclude<KeyState, { algorithm: 'sliding-window-log' | 'leaky-bucket' }>
+
+function hasMark(state: KeyState): state is MarkedState {
+  return state.algorithm !== 'sliding-window-log' && state.algorithm !== 'leaky-bucket'
+}

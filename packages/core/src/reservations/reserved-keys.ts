@@ -1,0 +1,59 @@
+import { EndedIds } from './ended-ids.js'
+import type { KeyReservations } from './in-process.js'
+import { openRecords } from './record.js'
+
+/**
+ * The reservations of all keys of a store in this process, in bounded memory and without timers: each call about a key
+ * looks at a few others and removes those without open reservations and remembered ids. Above `maxKeys` the oldest keys
+ * are dropped, and their reservations give nothing back.
+ */
+export class ReservedKeys {
+  readonly #keys = new Map<string, KeyReservations>()
+  readonly #maxKeys: number
+  #cursor = this.#keys.entries()
+
+  constructor(maxKeys: number) {
+    this.#maxKeys = maxKeys
+  }
+
+  get size(): number {
+    return this.#keys.size
+  }
+
+  obtain(name: string, key: string, now: number): KeyReservations {
+    this.#sweep(now)
+    const id = nameOf(name, key)
+    let reservations = this.#keys.get(id)
+    if (reservations === undefined) {
+      reservations = { records: [], ended: new EndedIds() }
+      this.#keys.set(id, reservations)
+      if (this.#keys.size > this.#maxKeys) this.#keys.delete(this.#keys.keys().next().value!)
+    }
+    return reservations
+  }
+
+  remove(name: string, key: string): void {
+    this.#keys.delete(nameOf(name, key))
+  }
+
+  #sweep(now: number): void {
+    for (let i = 0; i < SWEPT_PER_CALL; i++) {
+      let next = this.#cursor.next()
+      if (next.done) {
+        this.#cursor = this.#keys.entries()
+        next = this.#cursor.next()
+        if (next.done) return
+      }
+      const [id, { records, ended }] = next.value
+      ended.drop(now)
+      if (ended.size === 0 && openRecords(records, now).length === 0) this.#keys.delete(id)
+    }
+  }
+}
+
+const SWEPT_PER_CALL = 2
+
+/** Policy names have no colon, so different pairs have different keys. */
+function nameOf(name: string, key: string): string {
+  return `${name}:${key}`
+}

@@ -1,0 +1,103 @@
+import { type JointReservation, jointReservationOf, settleIfHeld } from '../reservations/handle.js'
+import { parseReserve, parseSettle, type SettleLimit } from '../reservations/parse-reservation.js'
+import { assertOperation } from '../store/operations.js'
+import type {
+  Call,
+  MaybePromise,
+  ReserveOptions,
+  ReserveResult,
+  ResetRequest,
+  SettleResult,
+  Store,
+  TakeRequest,
+} from '../store/store.js'
+import { untilAnswered } from '../store/until-answered.js'
+import type { Timers } from '../timers.js'
+import type { createFallback, DegradedReason } from './fallback.js'
+import type { LocalCounts } from './local-counts.js'
+
+export interface ResilientReservationsOptions {
+  store: Store
+  /** One call to the store. Rejects if the store fails, or must not be called, or does not answer in time. */
+  ask: <T>(requests: readonly ResetRequest[], send: (call: Call) => MaybePromise<T>) => Promise<T>
+  /** Why the store did not decide. Rethrows an error that has no fallback. */
+  reasonOf: (error: unknown) => DegradedReason
+  fallback: ReturnType<typeof createFallback>
+  counts: LocalCounts
+  timers: Timers
+  /** Throws if the store is closed. */
+  assertOpen: () => void
+}
+
+/**
+ * Reservations with a fallback. A degraded reserve may have reached the store before it failed, so it is settled there by
+ * its id, unless it was counted in this process.
+ */
+export function createResilientReservations(options: ResilientReservationsOptions) {
+  const { store, ask, reasonOf, fallback, counts, timers, assertOpen } = options
+
+  function settleAtStore(limit: SettleLimit, id: string): Promise<SettleResult> {
+    return ask([limit], async (call) => {
+      assertOperation(store, 'settle')
+      return (await store.settle([limit], id, [limit.actual], call))[0]!
+    })
+  }
+
+  async function settleLimit(limit: SettleLimit, id: string): Promise<SettleResult> {
+    const settled = counts.settle(limit, id)
+    if (settled === undefined) {
+      return untilAnswered(() => settleAtStore(limit, id), isOpen, timers)
+    }
+    // The reserve may have been charged by the store too, without an answer in time.
+    settleAtStore(limit, id).catch(() => {})
+    return settled
+  }
+
+  function isOpen(): boolean {
+    try {
+      assertOpen()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** A settlement that fails rejects, after a few attempts: its caller must know, and may repeat it. */
+  async function settle(
+    requests: readonly ResetRequest[],
+    id: string,
+    actual: readonly number[],
+  ): Promise<SettleResult[]> {
+    assertOpen()
+    const limits = parseSettle(requests, id, actual)
+    const answers = await Promise.allSettled(limits.map((limit) => settleLimit(limit, id)))
+    return answers.map((answer) => {
+      if (answer.status === 'rejected') throw answer.reason
+      return answer.value
+    })
+  }
+
+  async function reserve(
+    requests: readonly TakeRequest[],
+    reserveOptions?: ReserveOptions,
+  ): Promise<JointReservation<Promise<SettleResult[]>>> {
+    assertOpen()
+    const request = parseReserve(requests, reserveOptions)
+    const { limits, id, ttlMs, maxOpen } = request
+    const copies = limits.map(({ policy, key, units }) => ({ policy, key, cost: units }))
+    let result: ReserveResult
+    try {
+      result = await ask(copies, (call) => {
+        assertOperation(store, 'reserve')
+        return store.reserve(copies, { id, ttl: ttlMs, maxOpen }, call)
+      })
+    } catch (error) {
+      result = fallback.reserve(request, reasonOf(error))
+    }
+    return jointReservationOf(result, limits, async (actual) =>
+      settleIfHeld(result, () => settle(limits, id, actual)),
+    )
+  }
+
+  return { reserve, settle }
+}

@@ -1,0 +1,106 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import type { Decision } from '../decision.js'
+import { TidegateError } from '../errors.js'
+import type { ConcurrencyPolicy } from '../policy/index.js'
+import type { FullStore, SlotRequest } from '../store/store.js'
+import { type AbortSignal, createAbort } from './lazy-abort.js'
+import type { HeldSlot, LossReason, Renewals } from './renewals.js'
+
+/** Slots in the hands of their holder. They are renewed until they are released or lost. */
+export interface HeldSlots {
+  /**
+   * Aborted with `SLOT_LOST` when the store no longer has a slot. With `onStoreFailure: 'closed'` also when a slot could
+   * not be renewed for its ttl.
+   */
+  readonly signal: AbortSignal
+  /**
+   * Frees the slots. Resolves to whether all of them were still held. Rejects with `STORE_FAILED` if the store fails; a
+   * slot that is not released expires after its ttl.
+   */
+  release(): Promise<boolean>
+  /** Frees the slots at the end of a block: `await using`. Never rejects. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** One slot to hold. */
+export interface AcquiredSlot {
+  readonly request: SlotRequest
+  /** Called with the policy's `onStoreFailure` when a renewal fails, and with undefined when one succeeds again. */
+  readonly onDegraded: (mode: Decision['degraded']) => void
+}
+
+export interface HoldOptions {
+  store: Pick<FullStore, 'release' | 'renew'>
+  renewals: Renewals
+  /** When the call was sent that acquired the slots, by the clock of the renewals. */
+  sentMs: number
+}
+
+/** Renews slots that a call has acquired. */
+export function holdSlots(slots: readonly AcquiredSlot[], options: HoldOptions): HeldSlots {
+  const { store, renewals, sentMs } = options
+  const abort = createAbort()
+  const gone = new Set<SlotRequest>()
+  let releasing: Promise<boolean> | undefined
+
+  function lose(request: SlotRequest, reason: LossReason): void {
+    if (reason === 'gone') gone.add(request)
+    // A slot that was counted in this process ends with the outage; the work may go on.
+    if (request.degraded === undefined) abort.abort(slotLost(request, reason))
+  }
+
+  const held = slots.map(({ request, onDegraded }): HeldSlot => {
+    const { onStoreFailure, ttl } = request.policy as ConcurrencyPolicy
+    const endsAtDeadline = onStoreFailure === 'closed' && request.degraded === undefined
+    return {
+      store,
+      request,
+      ttlMs: ttl,
+      endsAtDeadline,
+      confirmedMs: sentMs,
+      onRenewed: () => onDegraded(request.degraded),
+      onUnanswered: () => onDegraded(endsAtDeadline ? undefined : onStoreFailure),
+      onLost: (reason) => lose(request, reason),
+    }
+  })
+  for (const slot of held) renewals.add(slot)
+
+  async function releaseAll(): Promise<boolean> {
+    for (const slot of held) renewals.remove(slot)
+    const left = slots.map(({ request }) => request).filter((request) => !gone.has(request))
+    const released = left.length === 0 ? [] : await store.release(left)
+    return released.length > 0 && gone.size === 0 && released.every(Boolean)
+  }
+
+  function release(): Promise<boolean> {
+    releasing ??= releaseAll().catch((error) => {
+      // The caller may try again.
+      releasing = undefined
+      throw error
+    })
+    return releasing
+  }
+
+  return {
+    get signal() {
+      // After a stop of the process its timers are late, and a slot may have expired before they run.
+      for (const slot of releasing === undefined ? held : []) {
+        if (renewals.isPastDeadline(slot)) lose(slot.request, 'deadline')
+      }
+      return abort.signal()
+    },
+    release,
+    async [Symbol.asyncDispose]() {
+      await release().catch(() => {})
+    },
+  }
+}
+
+function slotLost({ policy }: SlotRequest, reason: LossReason): TidegateError {
+  const { name, ttl } = policy as ConcurrencyPolicy
+  const message =
+    reason === 'gone'
+      ? `The slot of "${name}" is gone: it was not renewed within ${ttl} ms, or its key was reset.`
+      : `The slot of "${name}" was not renewed within ${ttl} ms because the store is unavailable.`
+  return new TidegateError('SLOT_LOST', message)
+}

@@ -1,0 +1,162 @@
+import { sharedByCopies } from '../copies.js'
+import type { MaybePromise, SlotRequest } from '../store/store.js'
+import { isStoreFailure } from '../store/store-error.js'
+import { platformTimers, type Timers } from '../timers.js'
+
+/** A store that can renew slots: true if a slot was renewed, false if it is gone, undefined if that is not known. */
+export interface RenewingStore {
+  renew(slots: readonly SlotRequest[]): MaybePromise<(boolean | undefined)[]>
+}
+
+/** A slot that this process holds. */
+export interface HeldSlot {
+  readonly store: RenewingStore
+  readonly request: SlotRequest
+  readonly ttlMs: number
+  /** Whether the slot counts as lost once it was not renewed for `ttlMs`, even if the store has not reported it. */
+  readonly endsAtDeadline: boolean
+  /** When the call was sent that last acquired or renewed the slot, by a clock that never steps back. */
+  confirmedMs: number
+  onRenewed(): void
+  onUnanswered(): void
+  /** The slot was removed from the renewals before this is called. */
+  onLost(reason: LossReason): void
+}
+
+/** `gone`: the store has no such slot. `deadline`: it could not be renewed in time. */
+export type LossReason = 'gone' | 'deadline'
+
+export interface Renewals {
+  /** Milliseconds of a clock that never steps back. */
+  now(): number
+  add(slot: HeldSlot): void
+  remove(slot: HeldSlot): void
+  /** Whether a slot that is held counts as lost by now; the timer may be late. */
+  isPastDeadline(slot: HeldSlot): boolean
+}
+
+/** When and whether a slot is being renewed. */
+interface Schedule {
+  dueMs: number
+  isSending: boolean
+}
+
+/**
+ * Renews all slots of this process on one timer, each a third of its ttl after the last renewal. Slots that are due soon
+ * are renewed with those that are due, so that after a while one call per store renews all of them.
+ *
+ * The timer does not keep a process alive, and stops when no slot is held.
+ */
+export function createRenewals(timers: Timers): Renewals {
+  const schedules = new Map<HeldSlot, Schedule>()
+  let timerMs = Number.POSITIVE_INFINITY
+  let timer: unknown
+
+  function wakeAt(dueMs: number): void {
+    if (dueMs >= timerMs) return
+    timers.cancel(timer)
+    timerMs = dueMs
+    timer = timers.after(Math.max(1, Math.ceil(dueMs - timers.now())), onTimer)
+    timers.unref(timer)
+  }
+
+  function onTimer(): void {
+    timerMs = Number.POSITIVE_INFINITY
+    const nowMs = timers.now()
+    const dueByStore = new Map<RenewingStore, HeldSlot[]>()
+    for (const [slot, schedule] of schedules) {
+      if (isPastDeadline(slot)) {
+        lose(slot, 'deadline')
+        continue
+      }
+      if (!schedule.isSending && schedule.dueMs - slot.ttlMs * EARLY <= nowMs) {
+        const due = dueByStore.get(slot.store)
+        if (due === undefined) dueByStore.set(slot.store, [slot])
+        else due.push(slot)
+      }
+    }
+    for (const [store, due] of dueByStore) void renewAll(store, due)
+    wakeForNext()
+  }
+
+  function wakeForNext(): void {
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const [slot, { dueMs, isSending }] of schedules) {
+      if (!isSending) nextMs = Math.min(nextMs, dueMs)
+      if (slot.endsAtDeadline) nextMs = Math.min(nextMs, slot.confirmedMs + slot.ttlMs)
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) wakeAt(nextMs)
+  }
+
+  /** One call after the other, so that thousands of slots do not hold up the checks behind them. */
+  async function renewAll(store: RenewingStore, due: readonly HeldSlot[]): Promise<void> {
+    for (const slot of due) schedules.get(slot)!.isSending = true
+    for (let i = 0; i < due.length; i += MAX_PER_CALL) {
+      await renewSome(
+        store,
+        due.slice(i, i + MAX_PER_CALL).filter((slot) => schedules.has(slot)),
+      )
+    }
+    wakeForNext()
+  }
+
+  async function renewSome(store: RenewingStore, slots: readonly HeldSlot[]): Promise<void> {
+    if (slots.length === 0) return
+    const sentMs = timers.now()
+    let results: readonly (boolean | undefined)[]
+    try {
+      results = await store.renew(slots.map(({ request }) => request))
+    } catch (error) {
+      // A closed store renews nothing any more; every other error is a failure, and the store is tried again.
+      if (!isStoreFailure(error)) for (const slot of slots) schedules.delete(slot)
+      results = []
+    }
+    for (const [i, slot] of slots.entries()) {
+      const schedule = schedules.get(slot)
+      // Released or lost meanwhile.
+      if (schedule === undefined) continue
+      schedule.isSending = false
+      if (results[i] === true) {
+        slot.confirmedMs = sentMs
+        schedule.dueMs = sentMs + slot.ttlMs * PERIOD
+        slot.onRenewed()
+      } else if (results[i] === false) lose(slot, 'gone')
+      else {
+        schedule.dueMs = timers.now() + slot.ttlMs * RETRY
+        slot.onUnanswered()
+      }
+    }
+  }
+
+  function lose(slot: HeldSlot, reason: LossReason): void {
+    schedules.delete(slot)
+    slot.onLost(reason)
+  }
+
+  function isPastDeadline({ endsAtDeadline, confirmedMs, ttlMs }: HeldSlot): boolean {
+    return endsAtDeadline && timers.now() >= confirmedMs + ttlMs
+  }
+
+  return {
+    now: timers.now,
+    add(slot) {
+      const dueMs = slot.confirmedMs + slot.ttlMs * PERIOD
+      schedules.set(slot, { dueMs, isSending: false })
+      wakeAt(dueMs)
+    },
+    remove(slot) {
+      // The timer stays: stopping and starting one for every short request would cost more than one idle run.
+      schedules.delete(slot)
+    },
+    isPastDeadline,
+  }
+}
+
+/** The renewals of this process. */
+export const renewals = sharedByCopies('slot renewals', () => createRenewals(platformTimers))
+
+/** Parts of the ttl: between renewals, how much earlier a slot may be renewed with others, and before another try. */
+const PERIOD = 1 / 3
+const EARLY = 1 / 6
+const RETRY = 1 / 12
+const MAX_PER_CALL = 500

@@ -1,0 +1,18 @@
+import { TidegateError } from '../errors.js'
+import type { FullStore, Store } from './store.js'
+
+/** An operation that not every store offers. */
+export type Operation = Exclude<keyof FullStore, keyof Store>
+
+/** Throws `OPERATION_UNSUPPORTED` if the store does not implement the operation. */
+export function assertOperation<K extends Operation>(
+  store: Store,
+  operation: K,
+): asserts store is Store & Pick<FullStore, K> {
+  if (typeof (store as Partial<FullStore>)[operation] === 'function') return
+  throw new TidegateError(
+    'OPERATION_UNSUPPORTED',
+    `This store has no ${operation}(). Use MemoryStore or RedisStore, or implement ${operation} of FullStore.`,
+    { field: 'store' },
+  )
+}

@@ -1,0 +1,10 @@
+/** An id that no other process makes. */
+export function randomId(): string {
+  const { crypto } = globalThis as { crypto?: { randomUUID?(): string } }
+  // Browsers have it on secure pages only.
+  return crypto?.randomUUID?.() ?? `${randomText()}${randomText()}${randomText()}`
+}
+
+function randomText(): string {
+  return Math.random().toString(36).slice(2)
+}

@@ -1,0 +1,99 @@
+import { ManualClock } from '../../clock.js'
+import type { Operation } from '../../store/operations.js'
+import type { FullStore, Store } from '../../store/store.js'
+import { START_MS } from '../tables.js'
+import { testSlots } from './acquire-and-release.js'
+import { testAlgorithms } from './algorithms.js'
+import { testBlocks } from './block-and-lift.js'
+import { testChangedNumbers } from './changed-numbers.js'
+import { testCharges } from './charges.js'
+import { testClocks } from './clocks.js'
+import { testClosing } from './closing.js'
+import { testCosts } from './costs.js'
+import { testCountDenied } from './count-denied.js'
+import { testExactness } from './exactness.js'
+import { testKeys } from './keys.js'
+import { testPeekAndReset } from './peek-and-reset.js'
+import { testRefunds } from './refunds.js'
+import { testReservations } from './reserve-and-settle.js'
+import { testSeveralLimits } from './several-limits.js'
+import type { Suite } from './suite.js'
+import { testTakeUpTo } from './units-to-spare.js'
+import { testWindows } from './windows.js'
+
+export interface ConformanceOptions {
+  /** The test runner's own functions. */
+  describe: (title: string, define: () => void) => void
+  it: RunTest & { skip?: RunTest }
+  /** Throws if the two are not alike: `assert.deepStrictEqual`, or `(a, b) => expect(a).toStrictEqual(b)`. */
+  deepEqual: (actual: unknown, expected: unknown) => void
+  /** A store with nothing in it whose time is this clock's. It is closed after each test. */
+  open: (clock: ManualClock) => Store | Promise<Store>
+  /** The operations of `FullStore` that this store offers. Default: none. */
+  operations?: readonly Operation[]
+  /** Tests this store cannot pass, each with the reason why. Default: none. */
+  skip?: readonly Skip[]
+}
+
+type RunTest = (title: string, test: () => Promise<void>) => void
+
+export interface Skip {
+  /** The test's title. */
+  test: string
+  reason: string
+}
+
+/** The contract of every store as tests, for stores of your own. */
+export function testStore(options: ConformanceOptions): void {
+  const { describe, it, deepEqual, open, operations = [], skip = [] } = options
+  const left = new Set(skip.map(({ test }) => test))
+
+  function promise(title: string, test: (store: Store, clock: ManualClock) => Promise<void>): void {
+    const skipped = skip.find((entry) => entry.test === title)
+    left.delete(title)
+    if (skipped !== undefined) {
+      // With the runner's own skip where it has one, so that its report counts it.
+      const run = it.skip ?? it
+      run(`${title} (skipped: ${skipped.reason})`, async () => {})
+      return
+    }
+    it(title, async () => {
+      const clock = new ManualClock(START_MS)
+      const store = await open(clock)
+      try {
+        await test(store, clock)
+      } finally {
+        await store.close()
+      }
+    })
+  }
+
+  const suite: Suite = {
+    describe,
+    operations,
+    deepEqual,
+    promise,
+    promiseOfFull: (title, test) => promise(title, (store, clock) => test(store as FullStore, clock)),
+  }
+  testAlgorithms(suite)
+  testSeveralLimits(suite)
+  testExactness(suite)
+  testPeekAndReset(suite)
+  testCosts(suite)
+  testChangedNumbers(suite)
+  testClocks(suite)
+  testRefunds(suite)
+  testKeys(suite)
+  testClosing(suite)
+  testWindows(suite)
+  testCountDenied(suite)
+  if (operations.includes('charge')) testCharges(suite)
+  if (operations.includes('block')) testBlocks(suite)
+  if (operations.includes('takeUpTo')) testTakeUpTo(suite)
+  if (operations.includes('reserve')) testReservations(suite)
+  if (operations.includes('release') && operations.includes('renew')) testSlots(suite)
+
+  describe('the skip list', () => {
+    it('names existing tests', async () => deepEqual([...left], []))
+  })
+}

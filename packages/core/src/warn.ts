@@ -1,0 +1,13 @@
+import { type ErrorCode, errorDocs } from './errors.js'
+
+/** Prints a process warning with a code; on the console of other runtimes. */
+export function warn(code: ErrorCode, message: string): void {
+  const text = `${message} See ${errorDocs(code)}`
+  const { process, console } = globalThis as {
+    process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void }
+    console?: { warn(message: string): void }
+  }
+  if (typeof process?.emitWarning === 'function')
+    process.emitWarning(text, { type: 'TidegateWarning', code: `TIDEGATE_${code}` })
+  else console?.warn(`TidegateWarning [TIDEGATE_${code}]: ${text}`)
+}

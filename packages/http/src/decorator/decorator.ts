@@ -1,0 +1,236 @@
+import {
+  assertOptions,
+  assertPolicy,
+  createLimiter,
+  type Decision,
+  type Duration,
+  type LimiterOptions,
+  type MaybePromise,
+  optionInvalid,
+  type Policy,
+  type Slot,
+  type Store,
+  show,
+  slidingWindowCounter,
+  TidegateError,
+} from '@tidegate/core'
+import { asKey } from '../keys/key.js'
+import { type KeyValue, keyTextOf } from '../keys/resolvers.js'
+import type { AnyLimiter } from '../middleware/check-by-limiter.js'
+import { costInvalid, parseCost } from '../middleware/cost.js'
+import { createMisuseWarnings } from '../middleware/misuse-warnings.js'
+import { policyFor } from '../middleware/policy-use.js'
+import { RateLimitExceededError } from './rate-limit-exceeded.js'
+
+export { RateLimitExceededError }
+
+/** How often a method may be called: `limit` and `window`, or one of `policy` and `limiter`. */
+export interface MethodRateLimitOptions<Args extends unknown[]> {
+  /** Calls per window, by a sliding window. */
+  limit?: number
+  /** `'1m'`, or milliseconds. */
+  window?: Duration
+  /** Any policy. */
+  policy?: Policy
+  /** Any limiter, with its own store. */
+  limiter?: AnyLimiter
+  /** Where the calls are counted. Default: a `MemoryStore` for this method. */
+  store?: Store
+  /** How to guard the store: see `createLimiter`. Default: as in `createLimiter`. */
+  failure?: LimiterOptions['failure']
+  /** The key of a call, from its arguments. Default: all calls share one limit. */
+  // biome-ignore lint/suspicious/noExplicitAny: the object that the method is called on, whatever its class
+  key?: string | ((this: any, ...args: Args) => MaybePromise<KeyValue>)
+  /** The cost of a call. Default: 1. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  cost?: number | ((this: any, ...args: Args) => MaybePromise<number>)
+  /** The text before the key. Methods with one name share a limit. Default: the names of the class and the method. */
+  name?: string
+}
+
+/** A method decorator, standard or legacy (`experimentalDecorators`). */
+export interface MethodLimit<Args extends unknown[]> {
+  // biome-ignore lint/suspicious/noExplicitAny: a method may take more than its key needs
+  <This, All extends [...Args, ...any[]], Return>(
+    method: (this: This, ...args: All) => Return,
+    context: ClassMethodDecoratorContext<This, (this: This, ...args: All) => Return>,
+  ): (this: This, ...args: All) => Return
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  <All extends [...Args, ...any[]], Return>(
+    target: object,
+    property: string | symbol,
+    descriptor: TypedPropertyDescriptor<(...args: All) => Return>,
+  ): void
+}
+
+/**
+ * `@RateLimit({ limit: 10, window: '1m', key: (user) => user.id })` on a method: a denied call throws a
+ * `RateLimitExceededError`, or rejects with it if the method is async. With a remote store the method always returns a
+ * promise.
+ */
+export function RateLimit<Args extends unknown[] = []>(
+  options: MethodRateLimitOptions<Args>,
+): MethodLimit<Args> {
+  const check = defineCheck(options)
+  return ((target: unknown, of: unknown, descriptor?: TypedPropertyDescriptor<Method>) => {
+    if (descriptor === undefined) return limitMethod(target as Method, (of as { name: string }).name, check)
+    const method = descriptor.value
+    if (typeof method !== 'function')
+      throw optionInvalid(undefined, '@RateLimit() can decorate methods only.')
+    descriptor.value = withMetadata(limitMethod(method, of as string, check), method)
+    return descriptor
+  }) as MethodLimit<Args>
+}
+
+type Method = (this: unknown, ...args: unknown[]) => unknown
+/** Checks one call; undefined if no limit counts it. */
+type CallCheck = (self: unknown, args: unknown[], method: string) => MaybePromise<Decision | Slot | undefined>
+
+const OPTIONS = ['limit', 'window', 'policy', 'limiter', 'store', 'failure', 'key', 'cost', 'name']
+
+function defineCheck<Args extends unknown[]>(options: MethodRateLimitOptions<Args>): CallCheck {
+  assertOptions('@RateLimit()', options, OPTIONS)
+  const { key, cost = 1, name } = options
+  const limiter = limiterOf(options)
+  if (typeof key === 'string' && /[{}]/.test(key)) {
+    const message = `key must not be a template, because a method has no request, got ${show(key)}. Write a function of its arguments.`
+    throw optionInvalid('key', message)
+  }
+  if (key !== undefined && typeof key !== 'string' && typeof key !== 'function') {
+    throw optionInvalid(
+      'key',
+      `key must be a string or a function of the method's arguments, got ${show(key)}.`,
+    )
+  }
+  const policy = typeof limiter.policy === 'object' ? limiter.policy : undefined
+  const isConcurrency = policy?.algorithm === 'concurrency'
+  const fixedCost = typeof cost === 'function' ? undefined : parseCost(cost, policy)(undefined)
+  const warnings = createMisuseWarnings('@RateLimit()', limiter, true)
+  const user = {}
+
+  return (self, args, method) => {
+    const prefix = name ?? `${classOf(self)}.${method}`
+    if (name === undefined) claimPrefix(limiter, prefix, user)
+    const take = (found: string | undefined) => {
+      if (found === undefined) return warnings.reportKeyUndefined() as undefined
+      const units = fixedCost ?? (cost as Method).apply(self, args)
+      return andThen(units as MaybePromise<number>, (units) => {
+        // `check` would take undefined as 1.
+        if (units === undefined) throw costInvalid(units)
+        return isConcurrency ? limiter.acquire!(asKey(found)) : limiter.check(asKey(found), units)
+      })
+    }
+    if (key === undefined) return take(prefix)
+    const found = typeof key === 'string' ? key : (key as Method).apply(self, args)
+    return andThen(found as MaybePromise<KeyValue>, (found) => {
+      const text = keyTextOf(found)
+      return take(text === undefined ? undefined : `${prefix}:${text}`)
+    })
+  }
+}
+
+function limiterOf(options: MethodRateLimitOptions<never>): AnyLimiter {
+  const { limit, window, policy, limiter, store, failure } = options
+  const isSimple = limit !== undefined || window !== undefined
+  if ([isSimple, policy !== undefined, limiter !== undefined].filter(Boolean).length !== 1) {
+    throw optionInvalid(
+      undefined,
+      "Write limit and window, or policy, or limiter: for example limit: 10, window: '1m'.",
+    )
+  }
+  if (limiter !== undefined) {
+    if (typeof limiter?.check === 'function' && store === undefined && failure === undefined) return limiter
+    throw optionInvalid(
+      'limiter',
+      'limiter must be made by createLimiter(), which also takes its store and failure.',
+    )
+  }
+  const unnamed = policy ?? slidingWindowCounter({ limit: limit!, window: window! })
+  assertPolicy(unnamed)
+  return createLimiter({
+    // The prefix of the keys separates methods, so methods on one store may share the name of a policy.
+    policy: policyFor({ place: 'method' }, unnamed, {}),
+    ...(store !== undefined && { store }),
+    ...(failure !== undefined && { failure }),
+  })
+}
+
+/** Classes with one name must not share a count: each prefix has one decorator per limiter's store and policy. */
+function claimPrefix(limiter: AnyLimiter, prefix: string, user: object): void {
+  const by = limiter.store ?? limiter
+  let users = prefixUsers.get(by)
+  if (users === undefined) {
+    users = new Map()
+    prefixUsers.set(by, users)
+  }
+  const { policy } = limiter
+  const place = `${typeof policy === 'object' ? policy.name : policy} ${prefix}`
+  const other = users.get(place)
+  if (other === undefined) users.set(place, user)
+  else if (other !== user) {
+    throw new TidegateError(
+      'POLICY_UNNAMED',
+      `Two methods ${prefix} with @RateLimit() count on one store, so they would share one count. Give each a name, for example @RateLimit({ name: 'mail', … }).`,
+      { field: 'name' },
+    )
+  }
+}
+
+const prefixUsers = new WeakMap<object, Map<string, object>>()
+
+function limitMethod(method: Method, property: string | symbol, check: CallCheck): Method {
+  const name = String(property)
+  // Callers of an async method expect a rejection, not a thrown error.
+  const isAsync = Object.prototype.toString.call(method) === '[object AsyncFunction]'
+
+  function call(this: unknown, ...args: unknown[]): unknown {
+    return andThen(check(this, args, name), (decision) => {
+      if (decision?.allowed === false) throw new RateLimitExceededError(decision)
+      if (decision !== undefined && 'release' in decision)
+        return releasing(decision, () => method.apply(this, args))
+      return method.apply(this, args)
+    })
+  }
+  async function callAsync(this: unknown, ...args: unknown[]): Promise<unknown> {
+    return call.apply(this, args)
+  }
+  return Object.defineProperty(isAsync ? callAsync : call, 'name', { value: method.name })
+}
+
+/** Frees the slot when the method has returned, or its promise is settled. */
+function releasing(slot: Slot, run: () => unknown): unknown {
+  const release = () => void slot[Symbol.asyncDispose]()
+  let isPending = false
+  try {
+    const result = run()
+    isPending = typeof (result as Promise<unknown> | undefined)?.then === 'function'
+    return isPending ? (async () => result)().finally(release) : result
+  } finally {
+    if (!isPending) release()
+  }
+}
+
+/** Copies the metadata of other decorators, such as Nest's, to the method that replaces the original. */
+function withMetadata(to: Method, from: Method): Method {
+  const { getMetadataKeys, getMetadata, defineMetadata } = Reflect as Partial<ReflectMetadata>
+  for (const key of getMetadataKeys?.(from) ?? []) defineMetadata?.(key, getMetadata?.(key, from), to)
+  return to
+}
+
+/** The API of `reflect-metadata`, where it is loaded. */
+interface ReflectMetadata {
+  getMetadataKeys(of: object): unknown[]
+  getMetadata(key: unknown, of: object): unknown
+  defineMetadata(key: unknown, value: unknown, of: object): void
+}
+
+/** Runs the next step now, or when the promise resolves: a synchronous method with a memory store stays synchronous. */
+function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+  const isPromise = typeof (value as Promise<T> | undefined)?.then === 'function'
+  return isPromise ? (value as Promise<T>).then(next) : next(value as T)
+}
+
+function classOf(self: unknown): string {
+  if (typeof self === 'function') return self.name
+  return (self as object | undefined)?.constructor?.name ?? ''
+}

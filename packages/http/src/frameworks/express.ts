@@ -1,0 +1,70 @@
+import type { NextFunction, Request, Response } from 'express'
+import { type DeniedRequest, defineRateLimit, type FrameworkAdapter } from '../middleware/rate-limit.js'
+import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { targetOf } from '../path/target.js'
+import { expressProxies } from './framework-proxies.js'
+import { nodeReader } from './node-facts.js'
+import { limitRequest } from './node-response.js'
+
+export type { RateLimitEvent }
+
+export interface ExpressRateLimitOptions extends RateLimitOptions<Request> {
+  /** Responds to a denied request; the headers are set. Default: the default response. */
+  handler?: (
+    request: Request,
+    response: Response,
+    next: NextFunction,
+    event: RateLimitEvent<Request>,
+  ) => unknown
+}
+
+/** Generic, so that `request.params` keeps the type of the route. A `RequestHandler` would replace it. */
+export type ExpressRateLimit = <Params, Reply, Body, Query>(
+  request: Request<Params, Reply, Body, Query>,
+  response: Response<Reply>,
+  next: NextFunction,
+) => void
+
+/** `app.use(rateLimit({ limit: 100, window: '1m' }))`, or for one route: `app.get('/search', rateLimit(…), …)`. */
+export function rateLimit(options: ExpressRateLimitOptions): ExpressRateLimit {
+  const limiter = defineRateLimit(options, ADAPTER)
+  const { handler } = options
+
+  return function rateLimit(anyRequest, response, next) {
+    const request = anyRequest as Request
+    const deny = handler && (({ event }: DeniedRequest<Request>) => handler(request, response, next, event))
+    void limitRequest(limiter, request, { response, next, deny })
+  }
+}
+
+const ADAPTER: FrameworkAdapter<Request> = {
+  name: 'rateLimit()',
+  optionNames: ['handler'],
+  reader: nodeReader({
+    message: (request) => request,
+    url: (request) => request.originalUrl,
+    routed: (request) => `${request.baseUrl}${request.path}`,
+    // Known only to middleware of the route itself.
+    route: (request) =>
+      request.route === undefined ? undefined : `${mountOf(request)}${request.route.path}`,
+    proxies: (request) => expressProxies(request),
+  }),
+}
+
+/**
+ * The mount path of the route's router. Express keeps it as the client wrote it, in upper or lower case and with values in
+ * place of parameters. The parameters are known if the router has `mergeParams`.
+ */
+function mountOf({ baseUrl, params }: Request): string {
+  if (baseUrl === '') return ''
+  const segments = targetOf(baseUrl).path.toLowerCase().split('/')
+  for (const [name, value] of Object.entries(params)) {
+    const at = segments.indexOf(
+      targetOf(`/${encodeURIComponent(String(value))}`)
+        .path.slice(1)
+        .toLowerCase(),
+    )
+    if (at > 0) segments[at] = `:${name}`
+  }
+  return segments.join('/')
+}

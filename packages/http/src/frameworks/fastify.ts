@@ -1,0 +1,186 @@
+import { optionInvalid, show } from '@tidegate/core'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { handlerMethod } from '../keys/sources.js'
+import { asError } from '../middleware/as-error.js'
+import { definesLimit } from '../middleware/define-checker.js'
+import type { PolicyUse } from '../middleware/policy-use.js'
+import { defineRateLimit, type FrameworkAdapter } from '../middleware/rate-limit.js'
+import {
+  assertRateLimitOptions,
+  mergeOptions,
+  type RateLimitEvent,
+  type RateLimitOptions,
+  withStore,
+} from '../middleware/rate-limit-options.js'
+import { joinHeader, staleHeaders } from '../response/headers.js'
+import { fastifyTarget } from './fastify-target.js'
+import { fastifyProxies } from './framework-proxies.js'
+import { nodeReader } from './node-facts.js'
+import { hold, refundAfterSend, releaseAfterResponse } from './node-response.js'
+
+export type { RateLimitEvent }
+
+/** The options of a route, in its `config.rateLimit`. */
+export interface FastifyRouteRateLimitOptions extends RateLimitOptions<FastifyRequest> {
+  /** Responds to a denied request; the headers are set. Default: the default response. */
+  handler?: (request: FastifyRequest, reply: FastifyReply, event: RateLimitEvent<FastifyRequest>) => unknown
+}
+
+export interface FastifyRateLimitOptions extends FastifyRouteRateLimitOptions {
+  /** Whether to limit routes without a `config.rateLimit`, and requests without a route. Default: true. */
+  global?: boolean
+  /** The hook that counts: in later hooks the user is known. Default: `'onRequest'`. */
+  hook?: 'onRequest' | 'preValidation' | 'preHandler'
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Options of this route, before those of the plugin; `false` for no limit. */
+    rateLimit?: FastifyRouteRateLimitOptions | false
+  }
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
+
+/** `app.register(rateLimit, { limit: 100, window: '1m' })`. Limits earlier routes and requests without a route too. */
+export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
+  assertRateLimitOptions('rateLimit', options, ['handler', 'global', 'hook'])
+  const { global = true, hook = 'onRequest', ...own } = options
+  if (!HOOKS.includes(hook)) {
+    const message = `hook must be one of ${HOOKS.join(', ')}, got ${show(hook)}.`
+    throw optionInvalid('hook', message)
+  }
+  const shared = withStore(own)
+  const defaultHook = global ? hookOf(shared, { user: shared }) : undefined
+  /** By the `config` of a route, which is one object for all its requests. */
+  const hooks = new WeakMap<object, Hook | undefined>()
+  const earlierRoutes = new Map<string, object>()
+
+  function hookFor(route: Route): Hook | undefined {
+    const { config } = route
+    if (config?.rateLimit === undefined) return defaultHook
+    if (hooks.has(config)) return hooks.get(config)
+    const own = config.rateLimit
+    const made = own === false ? undefined : hookOf(mergeOptions(shared, own), useOf(route, config, own))
+    hooks.set(config, made)
+    return made
+  }
+
+  /** An unnamed policy of a route is named after the route, so that the same route shares its count across processes. */
+  function useOf(route: Route, config: RouteConfig, own: object): PolicyUse {
+    if (!definesLimit(own)) return { user: shared }
+    const place = config[PLACE]
+    if (place !== undefined) return { place }
+    // The constraints of a route from before the plugin are unknown, so two of its versions look like one route.
+    const earlier = `${route.method} ${route.url}`
+    const isOther = (earlierRoutes.get(earlier) ?? config) !== config
+    earlierRoutes.set(earlier, config)
+    return isOther ? { user: config } : { place: placeOf(route) }
+  }
+
+  /** Looking up the route of each request costs time, and most applications have no routes with their own options. */
+  let mayHaveRouteOptions = app.printRoutes() !== '(empty tree)'
+  app.addHook('onRoute', (route) => {
+    if (route.config?.rateLimit === undefined) return
+    mayHaveRouteOptions = true
+    route.config = Object.assign({}, route.config, { [PLACE]: placeOf(route) })
+    // Report wrong options when the route is made. Those of earlier routes are reported at the first request.
+    hookFor(route)
+  })
+  const run: Hook = (request, reply, next) => {
+    const limit = mayHaveRouteOptions ? hookFor(request.routeOptions as Route) : defaultHook
+    if (limit === undefined) next()
+    else limit(request, reply, next)
+  }
+  // The types of Fastify know one name at a time.
+  app.addHook(hook as 'onRequest', run)
+}
+
+/** The part of a route's options that both `onRoute` and a request have. */
+interface Route {
+  readonly method?: string | string[]
+  readonly url?: string
+  readonly constraints?: object | undefined
+  readonly config?: RouteConfig | undefined
+}
+
+interface RouteConfig {
+  rateLimit?: FastifyRouteRateLimitOptions | false
+  [PLACE]?: string
+}
+
+/** Requests do not know the constraints of their route, so `onRoute` writes the place into the route's `config`. */
+const PLACE = Symbol.for('@tidegate/http: place')
+
+function placeOf({ method = '', url = '', constraints = {} }: Route): string {
+  const methods = new Set([method].flat().map(handlerMethod))
+  const conditions =
+    Object.keys(constraints).length === 0
+      ? ''
+      : ` ${JSON.stringify(constraints, (_, value) => (value instanceof RegExp ? String(value) : value))}`
+  return `${[...methods].sort().join(',')} ${url}${conditions}`
+}
+
+const HOOKS: readonly unknown[] = ['onRequest', 'preValidation', 'preHandler']
+
+// Fastify then applies the plugin to the whole instance, and not only inside of the plugin.
+Object.assign(rateLimit, {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: '@tidegate/http',
+})
+
+function hookOf(options: FastifyRouteRateLimitOptions, use: PolicyUse): Hook {
+  const { check } = defineRateLimit(options, { ...ADAPTER, use })
+  const { handler } = options
+
+  /** Whether the request passes. If not, the response is sent, or the client is gone. */
+  async function passes(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+    const { isGone, denial, headers, holdMs, refundFor, release } = await check(request)
+    if (release !== undefined) releaseAfterResponse(reply.raw, release)
+    if (isGone || (reply.sent && denial !== undefined)) return false
+    if (!reply.sent) {
+      for (const name of staleHeaders(headers)) reply.removeHeader(name)
+      for (const name in headers) reply.header(name, joinHeader(reply.getHeader(name), headers[name]!))
+    }
+    if (denial !== undefined) {
+      if (handler !== undefined) await respondWith(handler(request, reply, denial.event), reply)
+      else {
+        const { contentType, body } = denial.defaultResponse()
+        const text = typeof body === 'string' ? body : JSON.stringify(body)
+        reply.code(denial.status).header('content-type', contentType).send(text)
+      }
+      return false
+    }
+    if (refundFor !== undefined) refundAfterSend(reply.raw, refundFor)
+    if (holdMs > 0) await new Promise<void>((resolve) => hold(holdMs, reply.raw, resolve))
+    return true
+  }
+
+  return function rateLimit(request, reply, next) {
+    passes(request, reply).then(
+      (isPassing) => {
+        if (isPassing) next()
+      },
+      (error) => next(asError(error) as Error),
+    )
+  }
+}
+
+/** The returned value is the response if the handler has not sent one, as for Fastify's own handlers. */
+async function respondWith(returned: unknown, reply: FastifyReply): Promise<void> {
+  // A reply is a thenable, which resolves only when the response is sent.
+  const payload = returned === reply ? undefined : await returned
+  if (payload !== undefined && payload !== reply && !reply.sent) reply.send(payload)
+}
+
+const ADAPTER: FrameworkAdapter<FastifyRequest> = {
+  name: 'rateLimit',
+  optionNames: ['handler'],
+  isLazy: true,
+  reader: nodeReader({
+    message: (request) => request.raw,
+    url: fastifyTarget,
+    route: (request) => request.routeOptions.url,
+    proxies: fastifyProxies,
+  }),
+}

@@ -1,0 +1,68 @@
+import type { MaybePromise } from '@tidegate/core'
+import { defineRateLimit } from '../middleware/rate-limit.js'
+import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { fetchFacts } from './fetch-facts.js'
+import {
+  earlyResponse,
+  mergeHeaders,
+  refundAfterRead,
+  releaseAfterRead,
+  withHeaders,
+} from './fetch-response.js'
+
+export type { RateLimitEvent }
+
+/** A request handler of Bun, Deno, Workers or Next.js. */
+export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => MaybePromise<Response>
+
+export interface FetchRateLimitOptions extends RateLimitOptions<Request> {
+  /** The client's address, for runtimes that do not pass it. Default: as Bun, Deno and Hono on Node pass it. */
+  peer?: (request: Request, ...rest: unknown[]) => string | null | undefined
+  /** Responds to a denied request; the headers are added to the response. Default: the default response. */
+  handler?: (request: Request, event: RateLimitEvent<Request>) => MaybePromise<Response>
+}
+
+/** `export default { fetch: rateLimit({ limit: 100, window: '1m' })((request) => new Response('hello')) }` */
+export function rateLimit(
+  options: FetchRateLimitOptions,
+): <Rest extends unknown[]>(
+  handler: Handler<Rest>,
+) => (request: Request, ...rest: Rest) => Promise<Response> {
+  const { peer, handler } = options ?? {}
+  const { check } = defineRateLimit(options, {
+    name: 'rateLimit()',
+    optionNames: ['peer', 'handler'],
+    reader: {
+      facts: (request, findIp, rest) =>
+        fetchFacts(request, findIp, { rest, peer: peer && (() => peer(request, ...rest)) }),
+      identity: (request) => request,
+    },
+  })
+
+  return (next) =>
+    async function rateLimit(request, ...rest) {
+      const outcome = await check(request, rest)
+      const { headers, refundFor, release } = outcome
+      try {
+        const early = await earlyResponse(outcome, request, handler && ((event) => handler(request, event)))
+        if (early !== undefined) {
+          release?.()
+          return early
+        }
+        let response: Response
+        try {
+          response = await next(request, ...rest)
+        } catch (error) {
+          // The runtime responds with 500.
+          refundFor?.(500)?.()
+          throw error
+        }
+        const limited = withHeaders(response, mergeHeaders(request, headers))
+        const refunding = refundFor === undefined ? limited : refundAfterRead(limited, request, refundFor)
+        return release === undefined ? refunding : releaseAfterRead(refunding, request, release)
+      } catch (error) {
+        release?.()
+        throw error
+      }
+    }
+}

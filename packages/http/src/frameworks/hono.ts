@@ -1,0 +1,67 @@
+import type { MaybePromise } from '@tidegate/core'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { RouterRoute } from 'hono/types'
+import { defineRateLimit } from '../middleware/rate-limit.js'
+import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { fetchFacts } from './fetch-facts.js'
+import { earlyResponse, mergeHeaders, refundAfterRead, releaseAfterRead } from './fetch-response.js'
+
+export type { RateLimitEvent }
+
+export interface HonoRateLimitOptions extends RateLimitOptions<Context> {
+  /** The client's address, for runtimes that do not pass it. Default: as Node, Bun and Deno pass it. */
+  peer?: (context: Context) => string | null | undefined
+  /** Responds to a denied request; the headers are added to the response. Default: the default response. */
+  handler?: (context: Context, event: RateLimitEvent<Context>) => MaybePromise<Response>
+}
+
+/** `app.use(rateLimit({ limit: 100, window: '1m' }))` */
+export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
+  const { peer, handler } = options ?? {}
+  const { check } = defineRateLimit(options, {
+    name: 'rateLimit()',
+    optionNames: ['peer', 'handler'],
+    reader: {
+      facts: (context, findIp) =>
+        fetchFacts(context.req.raw, findIp, {
+          rest: [context.env],
+          peer: peer && (() => peer(context)),
+          route: () => handlersPath(context),
+        }),
+      identity: (context) => context.req.raw,
+    },
+  })
+
+  return async function rateLimit(context, next) {
+    const outcome = await check(context)
+    const request = context.req.raw
+    const { headers, refundFor, release } = outcome
+    try {
+      const early = await earlyResponse(outcome, request, handler && ((event) => handler(context, event)))
+      if (early !== undefined) {
+        release?.()
+        return early
+      }
+      await next()
+      const allHeaders = mergeHeaders(request, headers)
+      for (const name in allHeaders) context.header(name, allHeaders[name]!)
+      if (refundFor !== undefined) context.res = refundAfterRead(context.res, request, refundFor)
+      if (release !== undefined) context.res = releaseAfterRead(context.res, request, release)
+    } catch (error) {
+      release?.()
+      throw error
+    }
+    return undefined
+  }
+}
+
+/**
+ * The path of the handler: the last match that is neither for all methods, like middleware, nor for all paths, like a
+ * catch-all. If there is none, the last match.
+ */
+function handlersPath(context: Context): string | undefined {
+  const isHandler = ({ method, path }: RouterRoute) => method !== 'ALL' && path !== '*' && path !== '/*'
+  // Not by `hono/route`, which Hono has only since 4.8.
+  const matched = context.req.matchedRoutes
+  return (matched.findLast(isHandler) ?? matched.at(-1))?.path
+}

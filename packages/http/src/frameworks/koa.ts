@@ -1,0 +1,98 @@
+import type { Context, Middleware } from 'koa'
+import { asError } from '../middleware/as-error.js'
+import {
+  type DeniedRequest,
+  defineRateLimit,
+  type FrameworkAdapter,
+  type RequestOutcome,
+} from '../middleware/rate-limit.js'
+import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { koaProxies } from './framework-proxies.js'
+import { nodeReader } from './node-facts.js'
+import { hold, refundAfterSend, releaseAfterResponse, setHeaders } from './node-response.js'
+
+export type { RateLimitEvent }
+
+export interface KoaRateLimitOptions extends RateLimitOptions<Context> {
+  /** Responds to a denied request; the headers are set. Default: the default response. */
+  handler?: (context: Context, event: RateLimitEvent<Context>) => unknown
+}
+
+/** `app.use(rateLimit({ limit: 100, window: '1m' }))` */
+export function rateLimit(options: KoaRateLimitOptions): Middleware {
+  const { check } = defineRateLimit(options, ADAPTER)
+  const { handler } = options
+
+  async function deny(
+    { event, status, defaultResponse }: DeniedRequest<Context>,
+    context: Context,
+  ): Promise<void> {
+    try {
+      if (handler !== undefined) {
+        await handler(context, event)
+        return
+      }
+      const { contentType, body } = defaultResponse()
+      context.status = status
+      context.type = contentType
+      context.body = body
+    } catch (error) {
+      throw asError(error)
+    }
+  }
+
+  return async function rateLimit(context, next) {
+    const { isGone, denial, headers, holdMs, refundFor, release } = await check(context)
+    if (release !== undefined) releaseAfterResponse(context.res, release)
+    if (isGone) return
+    if (!context.headerSent) setHeaders(context.res, headers)
+    if (denial !== undefined) {
+      await deny(denial, context)
+      return
+    }
+    if (refundFor !== undefined) refundAfterSend(context.res, refundFor)
+    if (holdMs > 0 && !(await isHeld(holdMs, context))) return
+    try {
+      await next()
+    } catch (error) {
+      keepHeaders(error, context, headers)
+      throw error
+    }
+  }
+}
+
+/** Resolves after the delay to true, or to false as soon as the client disconnects. */
+function isHeld(ms: number, context: Context): Promise<boolean> {
+  return new Promise((resolve) => {
+    hold(
+      ms,
+      context.res,
+      () => resolve(true),
+      () => resolve(false),
+    )
+  })
+}
+
+/** Koa removes all headers from the response to an error, except for those of the error. */
+function keepHeaders(error: unknown, context: Context, headers: RequestOutcome<Context>['headers']): void {
+  if (typeof error !== 'object' || error === null || !Object.isExtensible(error)) return
+  const { headers: own } = error as { headers?: object }
+  // A limiter further inside may have removed some of them.
+  const kept = Object.keys(headers).filter((name) => context.res.hasHeader(name))
+  const all = kept.map((name) => [name, context.response.get(name)])
+  Object.assign(error, { headers: { ...Object.fromEntries(all), ...own } })
+}
+
+const ADAPTER: FrameworkAdapter<Context> = {
+  name: 'rateLimit()',
+  optionNames: ['handler'],
+  reader: nodeReader({
+    message: (context) => context.req,
+    url: (context) => context.originalUrl,
+    // Unknown once a mounted router has removed its prefix.
+    routed: (context) => (context.url === context.originalUrl ? context.path : undefined),
+    // Set by @koa/router for its own middleware.
+    route: (context) => (typeof context._matchedRoute === 'string' ? context._matchedRoute : undefined),
+    proxies: koaProxies,
+  }),
+}

@@ -1,0 +1,278 @@
+import {
+  type CanActivate,
+  type CustomDecorator,
+  type DynamicModule,
+  type ExecutionContext,
+  HttpException,
+  Inject,
+  Injectable,
+  Module,
+  type ModuleMetadata,
+  type Provider,
+  SetMetadata,
+} from '@nestjs/common'
+import { APP_GUARD, Reflector } from '@nestjs/core'
+import { type MaybePromise, TidegateError } from '@tidegate/core'
+import { defineProxies } from '../address/proxies.js'
+import { resolverOf } from '../keys/resolvers.js'
+import { parseCost } from '../middleware/cost.js'
+import { defineChecker, definesLimit } from '../middleware/define-checker.js'
+import type { PolicyUse } from '../middleware/policy-use.js'
+import { type DeniedRequest, defineRateLimit, type RequestReader } from '../middleware/rate-limit.js'
+import {
+  assertFits,
+  assertRateLimitOptions,
+  mergeOptions,
+  type RateLimitEvent,
+  type RateLimitOptions,
+  withStore,
+} from '../middleware/rate-limit-options.js'
+import { joinHeader, longestWait, staleHeaders } from '../response/headers.js'
+import {
+  callOf,
+  graphqlReader,
+  httpReader,
+  type NestCall,
+  type PlatformResponse,
+  wsReader,
+} from './nest-context.js'
+import { hold, refundAfterSend, releaseAfterResponse } from './node-response.js'
+
+export type { RateLimitEvent }
+
+/** A request of Express or Fastify, or the client of a WebSocket. */
+// biome-ignore lint/suspicious/noExplicitAny: the type depends on the platform, and Nest uses this type too
+export type NestRequest = any
+
+/** The options of `@RateLimit()`: those of a class or method come before those of the module. */
+export interface NestRateLimitOptions extends RateLimitOptions<NestRequest> {
+  /** Responds to a denied request: it throws, or sends. The headers are set. Default: the default response. */
+  handler?: (context: ExecutionContext, event: RateLimitEvent<NestRequest>) => unknown
+}
+
+export interface RateLimitModuleOptions extends NestRateLimitOptions {
+  /** Whether to limit every route, or only those with `@UseGuards(RateLimitGuard)`. Default: true. */
+  global?: boolean
+}
+
+export interface RateLimitModuleAsyncOptions {
+  imports?: NonNullable<ModuleMetadata['imports']>
+  /** The providers that the function is called with. Default: none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tokens of any kind, as in Nest's own types
+  inject?: any[]
+  // biome-ignore lint/suspicious/noExplicitAny: the user knows the types of the providers
+  useFactory: (...injected: any[]) => MaybePromise<NestRateLimitOptions>
+  /** As in `forRoot`. Default: true. */
+  global?: boolean
+}
+
+/** Options for all methods of a class, or for one method: `@RateLimit({ cost: 5 })`. */
+export function RateLimit(options: NestRateLimitOptions): CustomDecorator<symbol> {
+  assertRateLimitOptions('@RateLimit()', options, ['handler'])
+  assertStandalone(options)
+  return SetMetadata(OPTIONS, options)
+}
+
+/** Rejects wrong options when the decorator is applied, as far as they do not depend on the module's options. */
+function assertStandalone(options: NestRateLimitOptions): void {
+  const { key, cost, proxies } = options
+  defineProxies(proxies)
+  if (definesLimit(options)) {
+    const { policies, refund } = defineChecker(options, { place: 'decorator' }, () => {})
+    assertFits(options, policies, refund !== undefined)
+    return
+  }
+  if (key !== undefined) resolverOf(key)
+  if (cost !== undefined) parseCost(cost, undefined)
+}
+
+/** No limit for a class or a method. The decorator of a method wins over the decorator of its class. */
+export function SkipRateLimit(): CustomDecorator<symbol> {
+  return SetMetadata(OPTIONS, false)
+}
+
+/** `imports: [RateLimitModule.forRoot({ limit: 100, window: '1m' })]` */
+// biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class
+export class RateLimitModule {
+  static forRoot({ global = true, ...options }: RateLimitModuleOptions): DynamicModule {
+    return moduleOf(global, { provide: SHARED, useValue: shared(options, global) })
+  }
+
+  static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
+    const { imports = [], inject = [], useFactory, global = true } = options
+    const useOptions = async (...injected: unknown[]) => shared(await useFactory(...injected), global)
+    return { ...moduleOf(global, { provide: SHARED, useFactory: useOptions, inject }), imports }
+  }
+}
+Module({})(RateLimitModule)
+
+type Check = (context: ExecutionContext) => Promise<boolean>
+type Target = Parameters<Reflector['get']>[1]
+
+/** Counts HTTP requests, GraphQL operations and WebSocket messages. Nest calls no guard for unknown routes. */
+export class RateLimitGuard implements CanActivate {
+  readonly #shared: NestRateLimitOptions
+  readonly #reflector = new Reflector()
+  /** By class and method, because several classes can inherit one method. */
+  readonly #checks = new WeakMap<object, WeakMap<object, Check | undefined>>()
+
+  constructor(shared: NestRateLimitOptions) {
+    this.#shared = shared
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const [type, method] = [context.getClass(), context.getHandler()]
+    let checks = this.#checks.get(type)
+    if (checks === undefined) {
+      checks = new WeakMap()
+      this.#checks.set(type, checks)
+    }
+    if (!checks.has(method)) checks.set(method, this.#checkFor(type, method))
+    return checks.get(method)?.(context) ?? true
+  }
+
+  #checkFor(type: Target, method: Target): Check | undefined {
+    const own = (target: Target): NestRateLimitOptions | false | undefined =>
+      this.#reflector.get(OPTIONS, target)
+    const [ofClass, ofMethod] = [own(type), own(method)]
+    if (ofMethod === false || (ofClass === false && ofMethod === undefined)) return undefined
+    const options = mergeOptions(mergeOptions(this.#shared, ofClass || {}), ofMethod ?? {})
+    return checkOf(options, this.#useOf(type, method, ofClass || {}, ofMethod ?? {}))
+  }
+
+  /** An unnamed policy is named after the class or the method with the decorator. */
+  #useOf(type: Target, method: Target, ofClass: object, ofMethod: object): PolicyUse {
+    const placeOf = (target: Target) => {
+      const [path, version] = ['path', '__version__'].map((key) => this.#reflector.get(key, target) ?? '')
+      return `${target.name} ${path} ${version}`
+    }
+    if (definesLimit(ofMethod)) return { place: `${placeOf(type)} ${placeOf(method)}` }
+    return definesLimit(ofClass) ? { place: placeOf(type) } : { user: this.#shared }
+  }
+}
+Injectable()(RateLimitGuard)
+
+const OPTIONS = Symbol.for('@tidegate/http: options')
+const SHARED = Symbol.for('@tidegate/http: shared options')
+Inject(SHARED)(RateLimitGuard, undefined, 0)
+
+function moduleOf(isGlobal: boolean, options: Provider): DynamicModule {
+  const guard = isGlobal ? [{ provide: APP_GUARD, useExisting: RateLimitGuard }] : []
+  return {
+    module: RateLimitModule,
+    global: true,
+    providers: [options, RateLimitGuard, ...guard],
+    exports: [SHARED, RateLimitGuard],
+  }
+}
+
+/** The options of the module. Rejects wrong options now, and not at the first request. */
+function shared(options: NestRateLimitOptions, isGlobal: boolean): NestRateLimitOptions {
+  assertRateLimitOptions('RateLimitModule', options, ['handler'])
+  const whole = withStore(options)
+  if (isGlobal) checkOf(whole, { user: whole })
+  return whole
+}
+
+function checkOf(options: NestRateLimitOptions, use: PolicyUse): Check {
+  const { check } = defineRateLimit(options, {
+    name: 'RateLimitModule',
+    optionNames: ['handler'],
+    isLazy: true,
+    reader: readerFor(options),
+    use,
+  })
+  const { handler } = options
+
+  return async (context) => {
+    const call = callOf(context)
+    const { isGone, denial, headers, holdMs, refundFor, release } = await check(call.request, [call])
+    const { response } = call
+    const raw = response?.raw ?? response
+    if (release !== undefined) {
+      if (raw === undefined) {
+        release()
+        throw noResponse(call)
+      }
+      releaseAfterResponse(raw, release)
+    }
+    if (isGone || (call.kind === 'http' && raw?.headersSent && denial !== undefined)) return stop()
+    if (response !== undefined && !raw?.headersSent) setHeaders(call, response, headers)
+    if (denial !== undefined) {
+      if (handler !== undefined) await handler(context, denial.event)
+      // A handler of HTTP has sent the response. Elsewhere only an exception stops the call.
+      if (call.kind === 'http' && handler !== undefined) return stop()
+      return call.kind === 'http' ? deny(denial, response!) : throwDenial(denial, call)
+    }
+    if (refundFor !== undefined && call.kind === 'http') refundAfterSend(raw!, refundFor)
+    if (holdMs > 0 && raw !== undefined) await new Promise<void>((resolve) => hold(holdMs, raw, resolve))
+    else if (holdMs > 0) await new Promise((resolve) => setTimeout(resolve, holdMs))
+    return true
+  }
+}
+
+function readerFor({ proxies }: NestRateLimitOptions): RequestReader<NestRequest> {
+  const hasProxies = (proxies?.hops ?? 0) > 0 || (proxies?.trusted?.length ?? 0) > 0
+  const readerOf = ([call]: readonly unknown[]): RequestReader<NestRequest> => {
+    const { kind, route } = call as NestCall
+    if (kind === 'http') return httpReader
+    return kind === 'graphql' ? graphqlReader(route) : wsReader(route, hasProxies)
+  }
+  return {
+    facts: (request, findIp, rest) => readerOf(rest).facts(request, findIp, rest),
+    identity: (request, rest) => readerOf(rest).identity(request, rest),
+  }
+}
+
+/** One GraphQL request can be counted many times, so its headers replace each other. */
+function setHeaders(
+  { kind }: NestCall,
+  response: PlatformResponse,
+  headers: Readonly<Record<string, string>>,
+): void {
+  for (const name of staleHeaders(headers)) response.removeHeader(name)
+  for (const name in headers) {
+    const before = kind === 'http' ? response.getHeader(name) : undefined
+    response.header(name, joinHeader(before, headers[name]!))
+  }
+}
+
+/** Throws, so that exception filters see the denial; but they would turn a text into JSON. */
+function deny(
+  { status, defaultResponse }: DeniedRequest<NestRequest>,
+  response: PlatformResponse,
+): Promise<never> {
+  const { contentType, body } = defaultResponse()
+  response.header('Content-Type', contentType)
+  if (typeof body !== 'string') throw new HttpException(body, status)
+  response.status(status).send(body)
+  return stop()
+}
+
+/** GraphQL puts the exception among the errors of the response; a gateway sends it to the client. */
+async function throwDenial(
+  { event, status, defaultResponse }: DeniedRequest<NestRequest>,
+  { kind }: NestCall,
+): Promise<never> {
+  const { body } = defaultResponse()
+  if (kind === 'graphql') {
+    // Servers copy `extensions` into the error of the response.
+    const extensions = { code: 'RATE_LIMIT_EXCEEDED', retryAfter: longestWait(event.limits) }
+    throw Object.assign(new HttpException(body, status), { extensions })
+  }
+  // Loaded only where a gateway is used, because the package is an optional peer.
+  const name = '@nestjs/websockets'
+  const { WsException } = (await import(name)) as { WsException: new (error: string | object) => Error }
+  throw new WsException(typeof body === 'string' ? body : { status: 'error', ...body })
+}
+
+/** Without a response, the end of a call is unknown, and with it the moment to free its slot. */
+function noResponse({ kind }: NestCall): TidegateError {
+  const message = `RateLimitModule: a concurrency policy needs the response of an HTTP request, and a ${kind} call has none. Use a rate limit here.`
+  return new TidegateError('OPTION_INVALID', message, { field: 'policy' })
+}
+
+/** The response is sent, so neither the method nor a filter may run. */
+function stop(): Promise<never> {
+  return new Promise(() => {})
+}

@@ -1,0 +1,54 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type DeniedRequest, defineRateLimit, type FrameworkAdapter } from '../middleware/rate-limit.js'
+import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { nodeReader } from './node-facts.js'
+import { limitRequest } from './node-response.js'
+
+export type { RateLimitEvent }
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
+
+export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage> {
+  /** Responds to a denied request; the headers are set. Default: the default response. */
+  handler?: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    event: RateLimitEvent<IncomingMessage>,
+  ) => unknown
+  /** Responds when a function among the options throws. Default: 500, and the error on the console. */
+  onError?: (error: unknown, request: IncomingMessage, response: ServerResponse) => unknown
+}
+
+/** `createServer(rateLimit({ limit: 100, window: '1m' })((request, response) => response.end('hello')))` */
+export function rateLimit(options: NodeRateLimitOptions): (handler: Handler) => Handler {
+  const limiter = defineRateLimit(options, ADAPTER)
+  const { handler: denyWith, onError = respondWith500 } = options
+
+  return (handler) =>
+    function rateLimit(request, response) {
+      const next = (error?: unknown) =>
+        error === undefined ? handler(request, response) : onError(error, request, response)
+      const deny =
+        denyWith && (({ event }: DeniedRequest<IncomingMessage>) => denyWith(request, response, event))
+      void limitRequest(limiter, request, { response, next, deny })
+    }
+}
+
+function respondWith500(error: unknown, _: IncomingMessage, response: ServerResponse): void {
+  console.error(error)
+  if (response.headersSent) response.destroy()
+  else {
+    response.statusCode = 500
+    response.end()
+  }
+}
+
+const ADAPTER: FrameworkAdapter<IncomingMessage> = {
+  name: 'rateLimit()',
+  optionNames: ['handler', 'onError'],
+  reader: nodeReader({
+    message: (request) => request,
+    url: (request) => request.url ?? '/',
+    route: () => undefined,
+  }),
+}

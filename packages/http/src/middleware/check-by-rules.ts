@@ -1,0 +1,174 @@
+import {
+  assertPolicy,
+  claimName,
+  type Decision,
+  type MaybePromise,
+  type Policy,
+  type Store,
+  show,
+  type TakeRequest,
+  takeAndHold,
+} from '@tidegate/core'
+import { type KeyOption, type KeyResolver, resolverOf } from '../keys/resolvers.js'
+import type { RequestFacts } from '../request.js'
+import { defineMatch, type RuleInput, ruleInvalid } from '../rules/rules.js'
+import type { Checker, CheckResult, LimitDecision } from './checker.js'
+import { type CostOption, parseCost } from './cost.js'
+import { type PolicyUse, policyFor } from './policy-use.js'
+import { releaseOf } from './release.js'
+
+/** Which requests are counted, under which key, by which policy. */
+export interface RateLimitRule<Request> {
+  /** A name for logs and events. Default: none. */
+  name?: string
+  /** The requests that the rule counts. Default: every request. */
+  match?: NonNullable<RuleInput['match']>
+  /** The key of a request. Default: the `key` beside the rules. */
+  key?: KeyOption<Request>
+  /** A policy, or a function that picks one for each request. Required. */
+  policy: PolicyOption<Request>
+  /** The cost of a request. Default: the `cost` beside the rules. */
+  cost?: CostOption<Request>
+}
+
+export type PolicyOption<Request> = Policy | ((request: Request) => MaybePromise<Policy>)
+
+/** Charges every matching rule, or none of them if one denies the request. */
+export function checkByRules<Request>(
+  store: Store,
+  rules: readonly ParsedRule<Request>[],
+  reportKeyUndefined: (facts: RequestFacts) => void,
+): Checker<Request> {
+  async function takeRequestOf(
+    rule: ParsedRule<Request>,
+    request: Request,
+    facts: RequestFacts,
+  ): Promise<TakeRequest | undefined> {
+    const key = await rule.key.resolve(facts, request)
+    if (key === undefined) {
+      reportKeyUndefined(facts)
+      return undefined
+    }
+    const policy = await rule.policyOf(request)
+    // A request holds one slot; the cost beside the rules is for the rate limits.
+    const cost = policy.algorithm === 'concurrency' ? 1 : await rule.costOf(request)
+    return { policy, key, cost }
+  }
+
+  async function take(entries: readonly Entry[]): Promise<CheckResult> {
+    const requests = entries.map(({ request }) => request)
+    if (requests.some(isConcurrency)) {
+      const held = await takeAndHold(store, requests)
+      const result = checkResultOf(entries, held.allowed, held.decisions, held.delayMs)
+      return { ...result, release: releaseOf(held) }
+    }
+    if (requests.length === 1) {
+      const decision = await store.check(requests[0]!)
+      return checkResultOf(entries, decision.allowed, [decision], decision.delayMs)
+    }
+    const { allowed, decisions, delayMs } = await store.take(requests)
+    return checkResultOf(entries, allowed, decisions, delayMs)
+  }
+
+  return {
+    storeIdentity: store,
+    policies: rules.flatMap(({ policy }) => policy ?? []),
+    async check(request, facts) {
+      const matching = rules.filter(({ matches }) => matches(facts))
+      // Read everything before charging anything: an error in one rule must not charge another.
+      const requests = await Promise.all(matching.map((rule) => takeRequestOf(rule, request, facts)))
+      const entries: Entry[] = []
+      for (const [i, { name }] of matching.entries()) {
+        const request = requests[i]
+        if (request !== undefined) entries.push({ rule: name, request })
+      }
+      return entries.length === 0 ? undefined : take(entries)
+    },
+    refund: ({ limits }) =>
+      Promise.all(
+        limits.map(({ policy, key, decision: { timeMs, cost, degraded, leasedAtMs } }) =>
+          // An `open` decision took nothing, and a slot is released.
+          degraded === 'open' || policy!.algorithm === 'concurrency'
+            ? 0
+            : store.refund({ policy: policy!, key, timeMs, cost, degraded, leasedAtMs }),
+        ),
+      ),
+  }
+}
+
+function isConcurrency({ policy }: TakeRequest): boolean {
+  return policy.algorithm === 'concurrency'
+}
+
+interface Entry {
+  rule: string | undefined
+  request: TakeRequest
+}
+
+function checkResultOf(
+  entries: readonly Entry[],
+  allowed: boolean,
+  decisions: readonly (Decision | undefined)[],
+  delayMs: number,
+): CheckResult {
+  const limits: LimitDecision[] = []
+  for (const [i, { rule, request }] of entries.entries()) {
+    const decision = decisions[i]
+    // Undefined if the cached denial of another limit decided the take.
+    if (decision !== undefined) limits.push({ rule, key: request.key, decision, policy: request.policy })
+  }
+  return { allowed, limits, delayMs }
+}
+
+export interface ParsedRule<Request> {
+  name: string | undefined
+  matches: (facts: RequestFacts) => boolean
+  key: KeyResolver<Request>
+  /** Undefined if it depends on the request. */
+  policy: Policy | undefined
+  policyOf: (request: Request) => MaybePromise<Policy>
+  costOf: (request: Request) => MaybePromise<number>
+}
+
+export function parseRule<Request>(
+  rule: RateLimitRule<Request>,
+  defaults: { key: KeyOption<Request>; cost: CostOption<Request> },
+  { use, store }: { use: PolicyUse; store: object },
+): ParsedRule<Request> {
+  if (typeof rule !== 'object' || rule === null) {
+    throw ruleInvalid(undefined, `A rule is an object such as { policy, key: 'ip:{ip}' }, got ${show(rule)}.`)
+  }
+  for (const field of Object.keys(rule)) {
+    if (RULE_FIELDS.includes(field)) continue
+    throw ruleInvalid(field, `A rule has no ${show(field)}; it takes ${RULE_FIELDS.join(', ')}.`)
+  }
+  const { name, match = {}, policy, key = defaults.key, cost = defaults.cost } = rule
+  if (name !== undefined && typeof name !== 'string') {
+    throw ruleInvalid('name', `name must be a string, got ${show(name)}.`)
+  }
+  const matches = defineMatch(match)
+  const common = { name, matches, key: resolverOf(key) }
+  if (typeof policy === 'function') {
+    const namedPolicies = new WeakMap<Policy, Policy>()
+    const policyOf = async (request: Request): Promise<Policy> => {
+      const chosenPolicy = await policy(request)
+      assertPolicy(chosenPolicy)
+      let namedPolicy = namedPolicies.get(chosenPolicy)
+      if (namedPolicy === undefined) {
+        namedPolicy = policyFor(use, chosenPolicy, store)
+        namedPolicies.set(chosenPolicy, namedPolicy)
+      }
+      return namedPolicy
+    }
+    return { ...common, policy: undefined, policyOf, costOf: parseCost(cost, undefined) }
+  }
+  assertPolicy(policy)
+  const namedPolicy = policyFor(use, policy, store)
+  // Of policies that are chosen for each request, a client usually has only one.
+  if (policy.isNamed) claimName(store, policy, rule)
+  const isShared = rule.cost === undefined && policy.algorithm === 'concurrency'
+  const costOf = parseCost(cost, isShared ? undefined : policy)
+  return { ...common, policy: namedPolicy, policyOf: () => namedPolicy, costOf }
+}
+
+const RULE_FIELDS = ['name', 'match', 'key', 'policy', 'cost']

@@ -1,0 +1,78 @@
+import {
+  type AlgorithmName,
+  type Duration,
+  definePolicy,
+  type LeaseOptions,
+  type OnStoreFailure,
+  optionInvalid,
+  type Policy,
+  type Rate,
+} from '@tidegate/core'
+
+/** A policy written directly among the options: `rateLimit({ limit: 100, window: '1m' })`. */
+export interface PolicyFields {
+  /** The algorithm. Default: `'fixed-window'`. */
+  algorithm?: AlgorithmName
+  /** Requests per window. */
+  limit?: number
+  /** The length of the window: `'1m'`, or milliseconds; a fixed window also `'day'`, `'week'`, `'month'`, `'year'`. */
+  window?: Duration
+  /** When a fixed window starts: `'epoch'`, or with a key's `'first-request'`. Default: `'epoch'`. */
+  start?: 'epoch' | 'first-request'
+  /** The time zone of a `'day'`, `'week'`, `'month'` or `'year'`. Default: `'UTC'`. */
+  timeZone?: string
+  /** The capacity of a token bucket or leaky bucket. */
+  capacity?: number
+  /** Tokens per second, or `'100/1m'`; for `algorithm: 'token-bucket'`. */
+  refillRate?: Rate
+  /** Units per second, or `'100/1m'`; for `algorithm: 'leaky-bucket'`. */
+  leakRate?: Rate
+  /** Whether the requests that a window denies are counted too. Default: false. */
+  countDenied?: boolean
+  /** How long a denied key stays blocked: `'15m'`. Default: it is not blocked. */
+  blockFor?: Duration
+  /** Lets processes lease units of busy keys, so that most checks need no call to the store. Default: false. */
+  lease?: boolean | LeaseOptions
+  /** The name under which the store keeps the counts. Default: made of the route, or of the numbers. */
+  name?: string
+  /** The response while the store is unavailable. Default: `'open'`. */
+  onStoreFailure?: OnStoreFailure
+  /** How many processes share the limit, for `onStoreFailure: 'local'`. Default: 1. */
+  instances?: number
+}
+
+/** The fields that make up a policy. */
+const NUMBER_FIELDS = ['algorithm', 'limit', 'window', 'capacity', 'refillRate', 'leakRate'] as const
+export const POLICY_FIELDS = [
+  ...NUMBER_FIELDS,
+  'start',
+  'timeZone',
+  'countDenied',
+  'blockFor',
+  'lease',
+  'name',
+  'onStoreFailure',
+  'instances',
+] as const
+
+export function hasNumbers(options: PolicyFields): boolean {
+  return NUMBER_FIELDS.some((field) => options[field] !== undefined)
+}
+
+/** The policy that is written among the options. */
+export function policyOf(options: PolicyFields): Policy {
+  const { algorithm = 'fixed-window', limit } = options
+  if (typeof limit === 'function') {
+    throw optionInvalid(
+      'limit',
+      'limit must be a number. For a limit that depends on the request, write policy: (request) => fixedWindow(…).',
+    )
+  }
+  for (const field of ['capacity', 'refillRate', 'leakRate'] as const) {
+    if (options.algorithm !== undefined || options[field] === undefined) continue
+    const name = field === 'leakRate' ? 'leaky-bucket' : 'token-bucket'
+    throw optionInvalid('algorithm', `${field} needs an algorithm. Write algorithm: '${name}'.`)
+  }
+  const fields = POLICY_FIELDS.filter((field) => options[field] !== undefined)
+  return definePolicy({ ...Object.fromEntries(fields.map((field) => [field, options[field]])), algorithm })
+}

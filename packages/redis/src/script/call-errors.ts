@@ -1,0 +1,51 @@
+import { storeFailed, TidegateError } from '@tidegate/core'
+
+export const ABANDONED = storeFailed('overload', 'The caller has stopped waiting.')
+
+/** For an entry with limits in several slots that no node can decide in one call at the moment. It was not executed. */
+export const NOT_ON_ONE_NODE = storeFailed('unreachable', 'The limits are not on one node of the cluster.')
+
+export function lacksScript(error: unknown): boolean {
+  return messageOf(error).startsWith('NOSCRIPT')
+}
+
+/** The reply of a cluster about several keys while their slot moves; ioredis retries before it reports it. */
+export function isMoving(error: unknown): boolean {
+  return /^TRYAGAIN|^Too many Cluster redirections.*\b(?:TRYAGAIN|ASK)\b/.test(messageOf(error))
+}
+
+/**
+ * Whether an entry was not executed because a node does not serve its slot, or not all of its keys. These are the errors
+ * of Redis 6 and 7 for MOVED, ASK, TRYAGAIN and CLUSTERDOWN inside a script.
+ */
+export function isElsewhere(error: unknown): boolean {
+  return /non local key|slot not served|during rehashing of the slot|while the cluster is down/.test(
+    messageOf(error),
+  )
+}
+
+/** Whether a call or an entry was not executed because its keys are not declared. */
+export function rejectsUndeclaredKeys(error: unknown): boolean {
+  return /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN|CROSSSLOT)\b|undeclared|hash to the same slot/.test(
+    messageOf(error),
+  )
+}
+
+export function failureOf(error: unknown, lostReason?: string): TidegateError {
+  if (error instanceof TidegateError) return error
+  const reason = withoutPeriod(error instanceof Error ? error.message : String(error))
+  const lost =
+    lostReason === undefined
+      ? ''
+      : ` The connection was lost (${withoutPeriod(lostReason)}): check that Redis is up and its address is right.`
+  return new TidegateError('STORE_FAILED', `Redis failed a call: ${reason}.${lost}`, { cause: error })
+}
+
+/** Some messages of Redis clients end in a period. They become a part of another sentence. */
+export function withoutPeriod(message: string): string {
+  return message.replace(/\.$/, '')
+}
+
+function messageOf(error: unknown): string {
+  return String((error as Error)?.message)
+}

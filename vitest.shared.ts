@@ -1,0 +1,8 @@
+/** Settings of every suite. */
+export const SHARED = {
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // The default of one second is too short for a busy machine. A successful poll ends at once.
+  expect: { poll: { timeout: 10_000 } },
+  reporters: ['default'],
+}
