@@ -1,9 +1,10 @@
 import { configDefaults, defineConfig } from 'vitest/config'
-import { SHARED } from './vitest.shared.js'
+import { RETRY_AFTER_STALLS, SHARED } from './vitest.shared.js'
 
 export default defineConfig({
   test: {
     ...SHARED,
+    ...RETRY_AFTER_STALLS,
     include: [
       'packages/**/*.test.ts',
       'apps/**/*.test.ts',

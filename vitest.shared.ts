@@ -6,3 +6,10 @@ export const SHARED = {
   expect: { poll: { timeout: 10_000 } },
   reporters: ['default'],
 }
+
+/** For suites with deadlines: tests that fail while the machine stalls are repeated. */
+export const RETRY_AFTER_STALLS = {
+  setupFiles: ['scripts/retry-after-stalls.ts'],
+  retry: 4,
+  provide: { retriesInAnyCase: 0 },
+}
