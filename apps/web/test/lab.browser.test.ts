@@ -454,8 +454,8 @@ describe('the timeline', () => {
     const hash = '#/compare?traffic=bursts&size=40&every=100&windows=2&t=120000'
     const { page, close } = await openPage(browser, site.url, hash)
     const legend = await page.locator('.chart-legend li').allTextContents()
-    const { allowed, denied, level, limit, windowStart, levels, perBin } = WORDS.en.lab
-    expect(legend).toStrictEqual([allowed, denied, level, limit, windowStart])
+    const { marks, levels, perBin } = WORDS.en.lab
+    expect(legend).toStrictEqual([marks.allowed, marks.denied, marks.state, marks.limit, marks.windowStart])
     const labels = await page.locator('.timeline .axis-label').allTextContents()
     expect(labels).toStrictEqual([perBin(500), ...Object.values(levels)])
     const shares = await page.locator('[data-lane=fixed-window] .chart canvas').evaluate(colouredRows)
@@ -512,7 +512,7 @@ describe('the options of Compare', () => {
     const blocked = page.locator('.inside .blocked')
     await expect.poll(() => blocked.count()).toBe(5)
     await expect.poll(() => lane.locator('.blocked').textContent()).toBe(WORDS.en.lab.blockedFor(21_450))
-    expect(await page.locator('.chart-legend li').last().textContent()).toBe(WORDS.en.lab.blocked)
+    expect(await page.locator('.chart-legend li').last().textContent()).toBe(WORDS.en.lab.marks.blocked)
     await moveSlider(page, 1000)
     await expect.poll(() => blocked.count()).toBe(0)
     expect(faults).toStrictEqual([])
@@ -570,7 +570,7 @@ describe('Leases', () => {
     await expect.poll(() => page.locator('[data-lane=hands] dd').count()).toBe(2)
     await moveSlider(page, 1000)
     await page.waitForURL(/t=40000/)
-    const burst = /^limit held: largest burst \d+, capacity 1000$/
+    const burst = /^Limit held: largest burst [\d,]+, capacity 1,000$/
     await expect.poll(() => text('leased', 'worst')).toMatch(burst)
     expect(await page.locator('.worst.over').count()).toBe(0)
 
@@ -647,6 +647,7 @@ describe('Draw your own', () => {
     const { page, faults, close } = await openPage(browser, site.url, hash)
     const arrivals = page.locator('[data-fact=arrivals]')
     await expect.poll(() => arrivals.textContent()).toBe('0')
+    expect(await page.locator('.arrivals .axis-label').textContent()).toBe(WORDS.en.lab.perBin(5000))
     await page.getByRole('slider', { name: WORDS.en.lab.drawLabel }).focus()
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('ArrowUp')
@@ -736,6 +737,22 @@ describe('Choose', () => {
     await expect.poll(() => page.locator('.result').count()).toBe(0)
     expect(await page.locator('h1').textContent()).toBe(title)
     expect(faults).toStrictEqual([])
+    await close()
+  })
+
+  it('warns about more memory than most servers have, and names the smaller alternative to the log', async () => {
+    const { page, close } = await openPage(
+      browser,
+      site.url,
+      '#/choose?answers=nnny&limit=50000&keys=1000000',
+    )
+    const { memoryTooLarge, counterInstead } = WORDS.en.choose
+    const warning = page.locator('[data-fact=memory-warning]')
+    expect(await page.locator('[data-fact=redis]').textContent()).toBe('675.2\u00a0GB')
+    expect(await warning.textContent()).toBe(`${memoryTooLarge} ${counterInstead('163.8\u00a0MB')}`)
+    await page.getByLabel(WORDS.en.compare.numbers.limit).fill('100')
+    await page.keyboard.press('Tab')
+    await expect.poll(() => warning.count()).toBe(0)
     await close()
   })
 

@@ -110,7 +110,9 @@ function RaceView() {
               />
             </div>
             <p class="note">
-              {result.pauseMs > 0 ? words.onMemory(result.pauseMs) : words.onStore(storeName(result.store))}
+              {result.pauseMs > 0
+                ? words.onMemory(result.pauseMs)
+                : words.onStore(storeName(result.store, all.dashboard))}
             </p>
           </>
         )}

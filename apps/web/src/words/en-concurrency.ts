@@ -14,7 +14,7 @@ export const enConcurrency = {
   limitIs: (limit: number) => `Limit: ${formatCount(limit)} at the same time`,
   average: (rate: number, durationMs: number, average: number) =>
     `${formatCount(rate)}\u00a0/\u00a0min × ${period(durationMs)} = ${formatCount(Number(average.toFixed(1)))} requests in flight on average without a limit.`,
-  slotsInUse: 'slots in use',
+  slotsInUse: 'Slots in use',
   inUse: (count: number, limit: number) => `${count} of ${limit} slots in use`,
-  most: (count: number, limit: number) => `peak in flight ${count}, limit ${limit}`,
+  most: (count: number, limit: number) => `Peak in flight ${count}, limit ${limit}`,
 }

@@ -29,24 +29,23 @@ export const enLeases = {
   leased: 'With a lease',
   inWindow: (count: number, limit: number) =>
     count > limit
-      ? `limit exceeded: ${count} of ${limit}`
-      : `limit held: at most ${count} of ${limit} in a window`,
+      ? `Limit exceeded: ${formatCount(count)} of ${formatCount(limit)}`
+      : `Limit held: at most ${formatCount(count)} of ${formatCount(limit)} in a window`,
   burst: (count: number, capacity: number) =>
     count > capacity
-      ? `limit exceeded: a burst of ${count}, capacity ${capacity}`
-      : `limit held: largest burst ${count}, capacity ${capacity}`,
+      ? `Limit exceeded: a burst of ${formatCount(count)}, capacity ${formatCount(capacity)}`
+      : `Limit held: largest burst ${formatCount(count)}, capacity ${formatCount(capacity)}`,
   inStore: 'Units left in the store',
   inHand: 'Units in hand',
-  checks: 'checks',
+  checks: 'Checks',
   calls: 'Store calls',
-  callsMark: 'store calls',
   callsChart: 'Store calls and checks over time',
-  callsPerBin: (binMs: number) => `calls and checks per ${duration(binMs)}`,
+  callsPerBin: (binMs: number) => `Calls and checks per ${duration(binMs)}`,
   callCount: (calls: number) => `${formatCount(calls)} calls`,
   checkCount: (checks: number) => `${formatCount(checks)} checks`,
   perCheck: 'store calls per check; 1.00 without a lease',
   handsNote: (most: number) => `At most ${formatCount(most)} per process`,
   handsChart: 'Units in hand of each process over time',
-  byProcess: 'units in hand, by process',
+  byProcess: 'Units in hand, by process',
   process: (number: number) => `Process ${number}`,
 }

@@ -42,7 +42,7 @@ export const enStories: StoryTexts = {
   estimate: {
     title: 'Where the counter is wrong',
     text: ({ limit, worst, log, tooEarly, even, fraction }) => [
-      `The counter weights the previous window by the share that still overlaps. With 80 in the last hour and 40 in this one, half way through, the estimate is 80 × 0.5 + 40 = ${even}. With 8 and 3, a tenth of the way, the estimate is 8 × 0.9 + 3 = ${fraction}. Tidegate rounds the share down (7 + 3 = 10), and a limit of 10 is reached. This is right if the previous window was used evenly.`,
+      `The counter weights the previous window by the share that still overlaps. With 80 in the last hour and 40 in this one, halfway through, the estimate is 80 × 0.5 + 40 = ${even}. With 8 and 3, a tenth of the way through, the estimate is 8 × 0.9 + 3 = ${fraction}. Tidegate rounds the share down (7 + 3 = 10), and a limit of 10 is reached. This is right if the previous window was used evenly.`,
       `Here it was not. ${limit} requests arrived at the very end of one minute, and ${limit} near the end of the next. The counter assumes that most of the first ones are gone and allows ${worst} within one minute: twice the limit, which is the worst case. The log allows ${log}. In the other direction the counter is too strict: ${limit} requests at the start of a minute still count as ${tooEarly} in the middle of the next, long after they left the log.`,
     ],
     hint: () => 'Stop just before 10:02:00. The darker part of the left box is the part that still counts.',

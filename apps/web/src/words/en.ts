@@ -19,7 +19,8 @@ const durations = {
   '1d': '1 day',
 }
 
-const worst = (count: number, limit: number) => `worst window ${count}, limit ${limit}`
+const worst = (count: number, limit: number) =>
+  `Worst window ${formatCount(count)}, limit ${formatCount(limit)}`
 
 export const en = {
   name: 'English',
@@ -38,7 +39,7 @@ export const en = {
   views: { compare: 'Compare', stories: 'Stories', choose: 'Choose' },
   dashboard: dashboardEn,
   fields: {
-    range: (min: number, max: number) => `Must be from ${formatCount(min)} to ${formatCount(max)}.`,
+    range: (min: number, max: number) => `Enter a number from ${formatCount(min)} to ${formatCount(max)}.`,
   },
   copy: {
     copy: 'Copy',
@@ -61,39 +62,48 @@ export const en = {
     stepForward: 'Next request',
     speed: 'Speed',
     arrivals: 'Requests',
-    requests: 'in total',
-    perBin: (binMs: number) => `requests per ${format.duration(binMs)}`,
+    /** Follows the number of requests. */
+    requests: ' in total',
+    perBin: (binMs: number) => `Requests per ${format.duration(binMs)}`,
     allowed: 'allowed',
     denied: 'denied',
-    level: 'state',
-    limit: 'limit',
-    windowStart: 'window start',
-    blocked: 'blocked',
+    /** The marks of the charts, for the legend. */
+    marks: {
+      allowed: 'Allowed',
+      denied: 'Denied',
+      state: 'State',
+      limit: 'Limit',
+      windowStart: 'Window start',
+      blocked: 'Blocked',
+    },
     blockedFor: (ms: number) => `Blocked for ${format.duration(ms)}`,
     chartLegend: 'Legend',
     levels: {
-      'fixed-window': 'count in window',
-      'sliding-window-log': 'entries in log',
-      'sliding-window-counter': 'estimated count',
-      'token-bucket': 'tokens left',
-      'leaky-bucket': 'requests queued',
+      'fixed-window': 'Count in window',
+      'sliding-window-log': 'Entries in log',
+      'sliding-window-counter': 'Estimated count',
+      'token-bucket': 'Tokens left',
+      'leaky-bucket': 'Requests queued',
     },
     legend: 'Show or hide algorithms',
-    naive: (name: string) => `${name}, naive`,
+    naive: (name: string) => `${name} (naive)`,
     /** The most requests in any window so far, and the bound of the algorithm. */
     worst: {
       'fixed-window': worst,
       'sliding-window-log': worst,
       'sliding-window-counter': worst,
-      'token-bucket': (count: number, bound: number) => `worst window ${count}, capacity + refill ${bound}`,
-      'leaky-bucket': (count: number, bound: number) => `worst window ${count}, capacity + leak ${bound}`,
+      'token-bucket': (count: number, bound: number) =>
+        `Worst window ${formatCount(count)}, capacity + refill ${formatCount(bound)}`,
+      'leaky-bucket': (count: number, bound: number) =>
+        `Worst window ${formatCount(count)}, capacity + leak ${formatCount(bound)}`,
     },
     limitIs: (limit: number, windowMs: number) => `Limit: ${format.limit(limit, windowMs)}`,
     limitInCalendar: (limit: number, unit: CalendarUnit, timeZone: string) =>
       `Limit: ${format.calendarLimit(limit, unit)}, ${timeZone}`,
     laneChart: (name: string) => `${name}: allowed and denied requests over time, and its state`,
     linesChart: 'One line per algorithm over time',
-    inLastWindow: (windowMs: number) => `Admitted in the last ${format.period(windowMs)}, vs limit`,
+    inLastWindow: (windowMs: number) => `Allowed in the last ${format.period(windowMs)}, vs limit`,
+    limitLine: (limit: number) => `Limit ${formatCount(limit)}`,
     released: (binMs: number) => `Released per ${format.period(binMs)}`,
     cut: (count: number) => `Only the first ${formatCount(count)} requests are shown.`,
     drawLabel: 'Draw requests: click or drag. Keyboard: left and right arrows select, up and down change',
@@ -102,20 +112,20 @@ export const en = {
       switch (state.kind) {
         case 'fixed-window':
           return state.elapsed === undefined
-            ? `no window open, limit ${state.limit}`
-            : `${state.count} of ${state.limit} in this window`
+            ? `No window open, limit ${formatCount(state.limit)}`
+            : `${formatCount(state.count)} of ${formatCount(state.limit)} in this window`
         case 'sliding-window-log':
-          return `${state.count} of ${state.limit} in the log`
+          return `${formatCount(state.count)} of ${formatCount(state.limit)} in the log`
         case 'sliding-window-counter': {
           const weight = (1 - state.elapsed).toFixed(2)
-          return `${state.prev} × ${weight} + ${state.curr}: ${state.used} of ${state.limit}`
+          return `${formatCount(state.prev)} × ${weight} + ${formatCount(state.curr)}: ${formatCount(state.used)} of ${formatCount(state.limit)}`
         }
         case 'token-bucket':
-          return `${state.tokens.toFixed(1)} of ${state.capacity} tokens`
+          return `${state.tokens.toFixed(1)} of ${formatCount(state.capacity)} tokens`
         case 'leaky-bucket':
           return state.level > 0
             ? `${state.level.toFixed(1)} of ${state.capacity}; next delay ${format.duration(state.waitMs)}`
-            : `empty, capacity ${state.capacity}`
+            : `Empty, capacity ${state.capacity}`
       }
     },
   },
@@ -205,7 +215,7 @@ export const en = {
       requests: 'Send a check to a service that uses this file',
       attempts: 'Send a check to a service that uses this file',
       quota: 'Send a check to a service that uses this file',
-      'in-flight': 'Acquire a slot of a service that uses this file, then release it',
+      'in-flight': 'Acquire a slot from a service that uses this file, then release it',
       tokens: 'Reserve an estimate at a service that uses this file, then settle the actual cost',
     },
     memory: 'Memory',
@@ -213,6 +223,8 @@ export const en = {
     inRedis: 'In Redis',
     memoryNote: (keys: string) =>
       `Estimate for ${keys} keys at their limit, with short names (see docs/benchmarks.md).`,
+    memoryTooLarge: 'Most servers have less memory.',
+    counterInstead: (size: string) => `A sliding window counter needs ${size} in Redis.`,
   },
   leases: enLeases,
   concurrency: enConcurrency,

@@ -30,17 +30,16 @@ export const koLeases: typeof enLeases = {
   leased: '리스 사용',
   inWindow: (count, limit) =>
     count > limit
-      ? `한도 초과: ${count}건, 한도 ${limit}건`
-      : `한도 준수: 한 윈도우에 최대 ${count}건, 한도 ${limit}건`,
+      ? `한도 초과: ${formatCount(count)}건, 한도 ${formatCount(limit)}건`
+      : `한도 준수: 한 윈도우에 최대 ${formatCount(count)}건, 한도 ${formatCount(limit)}건`,
   burst: (count, capacity) =>
     count > capacity
-      ? `한도 초과: 버스트 ${count}, 용량 ${capacity}`
-      : `한도 준수: 최대 버스트 ${count}, 용량 ${capacity}`,
+      ? `한도 초과: 버스트 ${formatCount(count)}, 용량 ${formatCount(capacity)}`
+      : `한도 준수: 최대 버스트 ${formatCount(count)}, 용량 ${formatCount(capacity)}`,
   inStore: '저장소에 남은 허용량',
   inHand: '보유한 허용량',
   checks: '요청',
   calls: '저장소 호출',
-  callsMark: '저장소 호출',
   callsChart: '시간에 따른 저장소 호출 수와 요청 수',
   callsPerBin: (binMs) => `${duration(binMs)}당 호출 수와 요청 수`,
   callCount: (calls) => `호출 ${formatCount(calls)}회`,

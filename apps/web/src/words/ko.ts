@@ -18,7 +18,8 @@ const durations = {
   '1d': '1일',
 }
 
-const worst = (count: number, limit: number) => `가장 많은 구간 ${count}건, 한도 ${limit}건`
+const worst = (count: number, limit: number) =>
+  `가장 많은 구간 ${formatCount(count)}건, 한도 ${formatCount(limit)}건`
 
 export const ko: Words = {
   name: '한국어',
@@ -64,10 +65,14 @@ export const ko: Words = {
     perBin: (binMs) => `${format.duration(binMs)}당 요청 수`,
     allowed: '허용',
     denied: '거부',
-    level: '내부 상태',
-    limit: '한도',
-    windowStart: '윈도우 시작',
-    blocked: '차단',
+    marks: {
+      allowed: '허용',
+      denied: '거부',
+      state: '내부 상태',
+      limit: '한도',
+      windowStart: '윈도우 시작',
+      blocked: '차단',
+    },
     blockedFor: (ms) => `차단됨, ${format.duration(ms)} 남음`,
     chartLegend: '범례',
     levels: {
@@ -83,14 +88,17 @@ export const ko: Words = {
       'fixed-window': worst,
       'sliding-window-log': worst,
       'sliding-window-counter': worst,
-      'token-bucket': (count, bound) => `가장 많은 구간 ${count}건, 용량 + 충전 ${bound}건`,
-      'leaky-bucket': (count, bound) => `가장 많은 구간 ${count}건, 용량 + 누수 ${bound}건`,
+      'token-bucket': (count, bound) =>
+        `가장 많은 구간 ${formatCount(count)}건, 용량 + 충전 ${formatCount(bound)}건`,
+      'leaky-bucket': (count, bound) =>
+        `가장 많은 구간 ${formatCount(count)}건, 용량 + 누수 ${formatCount(bound)}건`,
     },
     limitIs: (limit, windowMs) => `한도: ${format.limit(limit, windowMs)}`,
     limitInCalendar: (limit, unit, timeZone) => `한도: ${format.calendarLimit(limit, unit)}, ${timeZone}`,
     laneChart: (name) => `${name}: 시간에 따른 허용과 거부, 그리고 내부 상태`,
     linesChart: '시간에 따른 알고리즘별 변화',
     inLastWindow: (windowMs) => `직전 ${format.period(windowMs)} 동안 허용된 요청 수와 한도`,
+    limitLine: (limit) => `한도 ${formatCount(limit)}`,
     released: (binMs) => `${format.period(binMs)}마다 내보낸 요청 수`,
     cut: (count) => `처음 ${formatCount(count)}건만 표시합니다.`,
     drawLabel:
@@ -100,16 +108,16 @@ export const ko: Words = {
       switch (state.kind) {
         case 'fixed-window':
           return state.elapsed === undefined
-            ? `열린 윈도우 없음, 한도 ${state.limit}`
-            : `이번 윈도우 ${state.count} / ${state.limit}`
+            ? `열린 윈도우 없음, 한도 ${formatCount(state.limit)}`
+            : `이번 윈도우 ${formatCount(state.count)} / ${formatCount(state.limit)}`
         case 'sliding-window-log':
-          return `로그 항목 ${state.count} / ${state.limit}`
+          return `로그 항목 ${formatCount(state.count)} / ${formatCount(state.limit)}`
         case 'sliding-window-counter': {
           const weight = (1 - state.elapsed).toFixed(2)
-          return `${state.prev} × ${weight} + ${state.curr}: ${state.used} / ${state.limit}`
+          return `${formatCount(state.prev)} × ${weight} + ${formatCount(state.curr)}: ${formatCount(state.used)} / ${formatCount(state.limit)}`
         }
         case 'token-bucket':
-          return `토큰 ${state.tokens.toFixed(1)} / ${state.capacity}`
+          return `토큰 ${state.tokens.toFixed(1)} / ${formatCount(state.capacity)}`
         case 'leaky-bucket':
           return state.level > 0
             ? `${state.level.toFixed(1)} / ${state.capacity}, 다음 요청 ${format.duration(state.waitMs)} 대기`
@@ -208,6 +216,8 @@ export const ko: Words = {
     inRedis: 'Redis',
     memoryNote: (keys) =>
       `이름이 짧은 키 ${keys}개가 모두 한도에 도달했을 때의 추정치입니다(docs/benchmarks.md 참고).`,
+    memoryTooLarge: '대부분의 서버 메모리보다 큽니다.',
+    counterInstead: (size) => `슬라이딩 윈도우 카운터를 쓰면 Redis에서 ${size}면 됩니다.`,
   },
   leases: koLeases,
   concurrency: koConcurrency,

@@ -37,10 +37,10 @@ export function PolicyTable({
               <th scope="col">{words.policy}</th>
               <th scope="col">{words.trend}</th>
               <th scope="col" class="number">
-                {`${words.allowed} ${words.perSecond}`}
+                {words.allowedPerSecond}
               </th>
               <th scope="col" class="number">
-                {`${words.denied} ${words.perSecond}`}
+                {words.deniedPerSecond}
               </th>
               <th scope="col" class="number">
                 {words.total}

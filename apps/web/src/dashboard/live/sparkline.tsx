@@ -6,7 +6,10 @@ import { type Lines, spanOf } from '../service/history.js'
 const WIDTH = 140
 const HEIGHT = 26
 
-/** The last minutes as two small lines: allowed, and dashed for denied. Without denials, the second is left out. */
+/**
+ * The last minutes as two small lines on a base line: allowed, and dashed for denied. A line without any checks is left
+ * out, so that it does not look like traffic.
+ */
 export function Sparkline({ data }: { data: Lines }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const { theme } = usePage()
@@ -22,11 +25,17 @@ export function Sparkline({ data }: { data: Lines }) {
     const span = spanOf(data)
     const end = seconds.at(-1) ?? 0
     const highest = Math.max(1e-9, ...numbers(allowed), ...numbers(denied))
-    const hasDenials = numbers(denied).some((value) => value > 0)
+    const hasChecks = (values: Lines[1]) => values.some((value) => value !== null && value > 0)
+    context.strokeStyle = colour('line')
+    context.beginPath()
+    context.moveTo(0, HEIGHT - 1.5)
+    context.lineTo(WIDTH, HEIGHT - 1.5)
+    context.stroke()
     for (const [values, name, dash] of [
       [allowed, 'accent', []],
-      [hasDenials ? denied : [], 'denied', [4, 2]],
+      [denied, 'denied', [4, 2]],
     ] as const) {
+      if (!hasChecks(values)) continue
       context.setLineDash(dash)
       context.strokeStyle = colour(name)
       context.lineWidth = 1.5

@@ -5,7 +5,8 @@ import { storeName } from '../service/store-name.js'
 
 /** The state of the store, and the instances that share it. */
 export function StoreCards({ event }: { event: LiveEvent }) {
-  const words = usePage().words.dashboard.live
+  const { dashboard } = usePage().words
+  const words = dashboard.live
   const { store, breaker, instances, degraded, processes, timeMs } = event
   const { open, closed, local } = degraded.totals
   return (
@@ -13,7 +14,7 @@ export function StoreCards({ event }: { event: LiveEvent }) {
       <section class="card">
         <h2>{words.store}</h2>
         <dl class="facts">
-          <dt>{storeName(store.kind)}</dt>
+          <dt>{storeName(store.kind, dashboard)}</dt>
           <dd data-fact="store">
             <span class={store.isUp ? 'good' : 'bad'}>{store.isUp ? words.storeUp : words.storeDown}</span>
             {store.isUp && `, ${words.respondsIn(store.latencyMs)}`}

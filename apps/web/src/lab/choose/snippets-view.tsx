@@ -19,12 +19,17 @@ export function Snippets({ choice, keys }: { choice: Choice; keys: number }) {
   )
 }
 
+/** An estimate above this gets a warning. */
+const LARGE_BYTES = 10e9
+
 /** The memory of slots has not been measured. */
 function Memory({ choice: { algorithm, limit, countDenied }, keys }: { choice: Choice; keys: number }) {
   const { words } = usePage()
   if (algorithm === 'concurrency') return null
   // A log that counts denied requests keeps up to twice its limit.
   const { processBytes, redisBytes } = memoryFor(algorithm, countDenied ? 2 * limit : limit, keys)
+  const isLarge = Math.max(processBytes, redisBytes) > LARGE_BYTES
+  const counterBytes = memoryFor('sliding-window-counter', limit, keys).redisBytes
   return (
     <section>
       <h3>{words.choose.memory}</h3>
@@ -34,6 +39,12 @@ function Memory({ choice: { algorithm, limit, countDenied }, keys }: { choice: C
         <dt>{words.choose.inRedis}</dt>
         <dd data-fact="redis">{formatBytes(redisBytes)}</dd>
       </dl>
+      {isLarge && (
+        <p class="problem" data-fact="memory-warning">
+          {words.choose.memoryTooLarge}{' '}
+          {algorithm === 'sliding-window-log' && words.choose.counterInstead(formatBytes(counterBytes))}
+        </p>
+      )}
       <p class="note">{words.choose.memoryNote(formatCount(keys))}</p>
     </section>
   )

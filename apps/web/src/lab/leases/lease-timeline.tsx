@@ -59,9 +59,9 @@ export function LeaseTimeline({ scenario, leased }: { scenario: LeaseScenario; l
       limit={words.lab.limitIs(limit, windowMs)}
       marks={[
         ...laneMarks(words),
-        ['vertical', words.lab.windowStart],
+        ['vertical', words.lab.marks.windowStart],
         ['outlined', words.leases.checks],
-        ['bar calls', words.leases.callsMark],
+        ['bar calls', words.leases.calls],
       ]}
     >
       {(bins) => (

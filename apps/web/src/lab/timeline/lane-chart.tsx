@@ -165,13 +165,15 @@ function drawBackground(
     ctx.stroke()
   }
   const across = (y: number) => line(bbox.left, y, bbox.left + bbox.width, y)
+  across(plot.valToPos(0, 'level', true))
+  across(plot.valToPos(0, 'requests', true))
+  ctx.strokeStyle = colour('muted')
+  ctx.globalAlpha = 0.6
   for (const at of windowStartsMs) {
     const x = plot.valToPos(at, 'x', true)
     line(x, bbox.top, x, bbox.top + bbox.height)
   }
-  across(plot.valToPos(0, 'level', true))
-  across(plot.valToPos(0, 'requests', true))
-  ctx.strokeStyle = colour('muted')
+  ctx.globalAlpha = 1
   ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio])
   across(plot.valToPos(full, 'level', true))
   ctx.restore()

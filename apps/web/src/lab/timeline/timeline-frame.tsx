@@ -49,14 +49,15 @@ export function TimelineFrame({
           <Heading class="lane-name">{words.lab.arrivals}</Heading>
           <p class="counts">
             <span>
-              <b data-fact="arrivals">{formatCount(scenario.arrivals.length)}</b> {words.lab.requests}
+              <b data-fact="arrivals">{formatCount(scenario.arrivals.length)}</b>
+              {words.lab.requests}
             </span>
           </p>
         </div>
         <Plot playback={playback}>
           {arrivals}
           <ArrivalsChart scenario={scenario} bins={bins} axisOnly={arrivals !== undefined} />
-          {arrivals === undefined && <span class="axis-label">{words.lab.perBin(bins.widthMs)}</span>}
+          <span class="axis-label">{words.lab.perBin(bins.widthMs)}</span>
         </Plot>
         <div class="lane-state note">{limit}</div>
       </section>
@@ -70,12 +71,12 @@ export function TimelineFrame({
 export type Mark = readonly [sample: string, label: string]
 
 /** The marks of every lane chart. */
-export function laneMarks({ lab }: Words): readonly Mark[] {
+export function laneMarks({ lab: { marks } }: Words): readonly Mark[] {
   return [
-    ['bar', lab.allowed],
-    ['bar hatched', lab.denied],
-    ['area', lab.level],
-    ['dashed', lab.limit],
+    ['bar', marks.allowed],
+    ['bar hatched', marks.denied],
+    ['area', marks.state],
+    ['dashed', marks.limit],
   ]
 }
 

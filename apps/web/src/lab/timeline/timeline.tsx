@@ -48,7 +48,7 @@ export function Timeline({
 }
 
 function marksOf(lanes: readonly Lane[], words: Words): readonly Mark[] {
-  const { windowStart, blocked } = words.lab
+  const { windowStart, blocked } = words.lab.marks
   const hasBlocks = lanes.some(({ run }) => run.blocks.length > 0)
   return [...laneMarks(words), ['vertical', windowStart], ...(hasBlocks ? [['block', blocked] as const] : [])]
 }

@@ -123,7 +123,13 @@ function LinesChart({
           ...(stepped && { paths: stepped }),
         })),
       ],
-      hooks: { draw: [(plot) => drawLimit(plot, limit)] },
+      hooks: {
+        draw: [
+          (plot) => {
+            if (limit !== undefined) drawLimit(plot, limit, words.lab.limitLine(limit))
+          },
+        ],
+      },
     }
   }, [scenario, words, kindsText, limit, theme])
   return (
@@ -133,8 +139,8 @@ function LinesChart({
   )
 }
 
-function drawLimit(plot: uPlot, limit: number | undefined) {
-  if (limit === undefined) return
+/** A dashed line at the limit, with a label at its start: the end is dimmed until the clock gets there. */
+function drawLimit(plot: uPlot, limit: number, label: string) {
   const { ctx, bbox } = plot
   const scale = devicePixelRatio
   ctx.save()
@@ -148,9 +154,9 @@ function drawLimit(plot: uPlot, limit: number | undefined) {
   ctx.lineTo(bbox.left + bbox.width, y)
   ctx.stroke()
   ctx.fillStyle = colour('denied')
-  ctx.textAlign = 'right'
   ctx.textBaseline = 'bottom'
-  ctx.fillText(String(limit), bbox.left + bbox.width - 4 * scale, y - 2 * scale)
+  ctx.textAlign = 'left'
+  ctx.fillText(label, bbox.left + 4 * scale, y - 2 * scale)
   ctx.restore()
 }
 
