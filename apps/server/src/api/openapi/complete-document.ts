@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import { EXAMPLES } from './examples.js'
 
 type Json = Record<string, unknown>
@@ -11,15 +12,18 @@ export interface OpenApiDocument {
 interface Operation {
   operationId?: string
   requestBody?: { content: Content }
-  responses?: Record<string, { content?: Content }>
+  responses?: Record<string, { description?: string; content?: Content }>
 }
 
 type Content = Record<string, { schema?: unknown; example?: unknown }>
 
-/** Adds examples to the operations, and moves every schema that has a title to `components.schemas`. */
+/** Adds examples and descriptions of responses to the operations, and moves every schema that has a title to `components.schemas`. */
 export function completeDocument<T extends object>(generated: T): T {
   const document = structuredClone(generated) as OpenApiDocument
-  for (const operation of operationsOf(document)) addExamples(operation)
+  for (const operation of operationsOf(document)) {
+    addExamples(operation)
+    describeResponses(operation)
+  }
   const schemas: Record<string, unknown> = {}
   document.paths = withReferences(document.paths, schemas) as NonNullable<OpenApiDocument['paths']>
   document.components = { ...document.components, schemas }
@@ -37,6 +41,13 @@ function addExamples({ operationId = '', requestBody, responses = {} }: Operatio
   for (const [status, example] of Object.entries(response ?? {})) {
     for (const content of Object.values(responses[status]?.content ?? {}).slice(0, 1))
       content.example = example
+  }
+}
+
+/** Replaces the placeholder for a missing description by the name of the status. */
+function describeResponses({ responses = {} }: Operation): void {
+  for (const [status, response] of Object.entries(responses)) {
+    if (response.description === 'Default Response') response.description = STATUS_CODES[status] ?? status
   }
 }
 

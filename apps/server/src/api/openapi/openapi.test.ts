@@ -84,6 +84,14 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/readyz'].get.security).toStrictEqual([])
   })
 
+  it('describes every response', () => {
+    const responses = operationsOf(document).flatMap((operation) => Object.values(operation.responses ?? {}))
+    const descriptions = responses.map(({ description }) => description)
+    expect(descriptions).not.toContain(undefined)
+    expect(descriptions).not.toContain('Default Response')
+    expect(document.paths[CHECK].get.responses[200].description).toBe('OK')
+  })
+
   it('has the content type that /metrics is sent with', async () => {
     const { headers } = await service.get('/actuator/prometheus')
     const { content } = document.paths['/actuator/prometheus'].get.responses[200]

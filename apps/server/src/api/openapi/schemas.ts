@@ -5,7 +5,7 @@ import { ALGORITHM_CHOICES, ALGORITHM_LABELS } from '../../algorithms.js'
 const ALGORITHM = {
   type: 'string',
   enum: Object.keys(ALGORITHM_CHOICES),
-  description: 'A built-in policy by its algorithm. Not together with policy.',
+  description: 'A built-in policy, named by its algorithm. Cannot be combined with policy.',
 } as const
 
 /** The fields of a check, in a query or in a body. */
@@ -20,7 +20,7 @@ export const CHECK_FIELDS = {
     type: 'string',
     description: 'The name of a policy. Default: the default policy of the configuration.',
   },
-  permits: { type: 'integer', minimum: 1, description: 'Units to take. Default: 1.' },
+  permits: { type: 'integer', minimum: 1, description: 'Units to consume. Default: 1.' },
 } as const
 
 export const checkQuery = { type: 'object', additionalProperties: false, properties: CHECK_FIELDS } as const
@@ -65,22 +65,22 @@ export const checkBody = {
     timeMs: {
       type: ['number', 'null'],
       description:
-        "The store's time when the units were taken, in milliseconds since 1970: a refund needs it. Null if nothing can be refunded.",
+        "The store's time at which the units were consumed, in milliseconds since 1970. A refund needs it. Null if nothing can be refunded.",
     },
     leased: {
       type: 'boolean',
-      description: 'True if the units were leased before: the decision needed no call to the store.',
+      description: 'True if the units came from a lease, so that no store call was needed.',
     },
     degraded: {
       type: 'string',
       enum: ['open', 'closed', 'local'],
-      description: 'Only while the store is unavailable: the fallback that decided.',
+      description: 'The fallback that decided. Present only while the store is unavailable.',
     },
     reason: {
       type: 'string',
       enum: ['blocked', 'override', 'max-open', 'slot'],
       description:
-        'Why the request is denied, if not because of the count: a blocked key, an override, too many open reservations, or no free slot.',
+        'The reason for a denial other than a reached limit: a blocked key, an override, too many open reservations, or no free slot.',
     },
   },
 } as const
@@ -91,9 +91,9 @@ const error = {
   required: ['error', 'message'],
   properties: {
     error: { type: 'string', examples: ['bad_request'] },
-    message: { type: 'string', description: 'The error, and what to send instead.' },
+    message: { type: 'string', description: 'What is wrong, and what is accepted.' },
     field: { type: 'string', description: 'The invalid field, such as permits or checks[3].key.' },
-    retry_after: { type: 'integer', description: 'Seconds.' },
+    retry_after: { type: 'integer', description: 'Seconds to wait before a retry.' },
   },
 } as const
 
@@ -171,6 +171,6 @@ export const BODY_ERRORS = {
   415: errors('The body is not JSON.'),
 }
 export const STORE_UNAVAILABLE = {
-  503: errors('Store unavailable: the outcome is unknown. Retry.'),
+  503: errors('Store unavailable; the outcome is unknown. Retry.'),
 }
 export const UNAVAILABLE = { 503: errors('Store unavailable, and onStoreFailure of the policy is closed.') }
