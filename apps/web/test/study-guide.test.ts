@@ -39,11 +39,15 @@ describe('the study guide', () => {
   })
 
   it.each(['en', 'ko'] as const)('uses the names of the page, in %s', (language) => {
-    const { compare, lab, dashboard } = WORDS[language]
+    const { compare, concurrency, lab, dashboard } = WORDS[language]
     const names = [
       compare.kinds.boundary,
       compare.kinds.drawn,
+      lab.play,
+      compare.numbers.capacity,
+      compare.numbers.limit,
       lab.released(6000),
+      concurrency.numbers.duration,
       dashboard.views.race,
       dashboard.race.start,
     ]

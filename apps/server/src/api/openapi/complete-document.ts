@@ -17,7 +17,7 @@ interface Operation {
 
 type Content = Record<string, { schema?: unknown; example?: unknown }>
 
-/** Adds examples and descriptions of responses to the operations, and moves every schema that has a title to `components.schemas`. */
+/** Adds examples and response descriptions to the operations, and moves schemas that have a title to `components.schemas`. */
 export function completeDocument<T extends object>(generated: T): T {
   const document = structuredClone(generated) as OpenApiDocument
   for (const operation of operationsOf(document)) {
