@@ -6,7 +6,7 @@ it.each([
   [[1, 2, 2, 3], 0.9, 0],
   [[1, 2, 2, 3], 2, 3],
   [[1, 2, 2, 3], 9, 4],
-])('%j has, up to %d, %d times', (times, at, expected) => {
+])('countUpTo of %j at %d is %d', (times, at, expected) => {
   expect(countUpTo(times, at)).toBe(expected)
 })
 

@@ -8,6 +8,6 @@ it.each([
   [undefined, ['fr'], 'en'],
   ['xx', ['ko'], 'ko'],
   ['__proto__', [], 'en'],
-])('%s in the address and %j in the browser: %s', (addressTag, browserTags, expected) => {
+])('%s in the address and %j in the browser give %s', (addressTag, browserTags, expected) => {
   expect(languageOf(addressTag, browserTags)).toBe(expected)
 })

@@ -83,11 +83,14 @@ it.each([
   ['steady', { rate: 1000, windows: 6 }, 6000, false],
   ['bursts', { size: 500, every: 50, windows: 6 }, 6000, false],
   ['bursts', { size: 500, every: 45, windows: 6 }, 6000, true],
-] as const)('%s of %j: the first %d, cut: %s', (traffic, changes, expected, isCut) => {
-  const scenario = scenarioOf({ ...readSettings(new Map()), traffic, ...changes })
-  expect(scenario.arrivals).toHaveLength(expected)
-  expect(scenario.isCut).toBe(isCut)
-})
+] as const)(
+  '%s traffic of %j has its first %d requests; isCut is %s',
+  (traffic, changes, expected, isCut) => {
+    const scenario = scenarioOf({ ...readSettings(new Map()), traffic, ...changes })
+    expect(scenario.arrivals).toHaveLength(expected)
+    expect(scenario.isCut).toBe(isCut)
+  },
+)
 
 it('the boundary attack passes twice the limit through the fixed window, whatever the limit', () => {
   for (const limit of [1, 20, 200]) {
@@ -111,7 +114,7 @@ it('a window from the first request stops the boundary attack', () => {
 })
 
 it.each(['day', 'week', 'month'] as const)(
-  'the boundary attack by calendar %s is around a boundary of the time zone, in which the axis starts',
+  'the boundary attack on a calendar %s is at a boundary of the time zone',
   (window) => {
     const timeZone = 'Asia/Seoul'
     const scenario = scenarioOf({ ...readSettings(new Map()), window, timeZone })

@@ -43,7 +43,7 @@ it.each([
   ['steady', { rate: 120 }, 120],
   ['bursts', { size: 7, every: 10 }, 42],
   ['ramp', { rate: 120 }, 60],
-] as const)('%s of %j: %d requests in the minute', (traffic, changes, expected) => {
+] as const)('%s traffic of %j has %d requests in the minute', (traffic, changes, expected) => {
   const { arrivals, durationMs } = concurrencyScenarioOf({ ...defaults, traffic, ...changes, duration: 700 })
   expect(arrivals).toHaveLength(expected)
   expect(durationMs).toBe(700)
