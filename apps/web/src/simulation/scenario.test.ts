@@ -1,4 +1,4 @@
-import { fixedWindow, slidingWindowCounter, slidingWindowLog } from '@tidegate/core'
+import { fixedWindow, slidingWindowCounter, slidingWindowLog, tokenBucket } from '@tidegate/core'
 import { expect, it } from 'vitest'
 import { lanesOf, type Scenario, windowStartsOf } from './scenario.js'
 
@@ -34,6 +34,15 @@ it('windows from the first request start in their own lane only', () => {
     [300, 1700],
     [0, 1000, 2000, 3000],
   ])
+})
+
+it('limiters without windows show none, unless there is a limiter with windows to compare them with', () => {
+  const policies = [slidingWindowLog({ limit: 5, window: '1s' }), tokenBucket({ capacity: 5, refillRate: 5 })]
+  expect(startsOf({ policies })).toStrictEqual([[], []])
+  const starts = [0, 1000, 2000, 3000]
+  expect(
+    startsOf({ policies: [...policies, slidingWindowCounter({ limit: 5, window: '1s' })] }),
+  ).toStrictEqual([starts, starts, starts])
 })
 
 it('calendar windows follow daylight saving; the counter keeps its own windows', () => {

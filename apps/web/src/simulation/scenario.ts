@@ -40,13 +40,21 @@ export function calendarPolicyOf({ policies }: Scenario): FixedWindowPolicy | un
     .find(({ windowKind }) => windowKind === 'calendar')
 }
 
+/** Whether any limiter counts in windows. The log and the buckets do not. */
+export function hasWindows({ policies }: Scenario): boolean {
+  return policies.some(
+    ({ algorithm }) => algorithm === 'fixed-window' || algorithm === 'sliding-window-counter',
+  )
+}
+
 /**
  * The window starts to draw in a lane, in milliseconds on the axis. The log and the buckets have no windows and show
- * those of the scenario for comparison.
+ * those of the other limiters for comparison.
  */
 export function windowStartsOf(scenario: Scenario, { kind, run }: Lane): readonly number[] {
   const { originMs, spanMs, windowMs } = scenario
   if (run.windowStartsMs !== undefined) return run.windowStartsMs
+  if (!hasWindows(scenario)) return []
   const calendar = kind === 'sliding-window-counter' ? undefined : calendarPolicyOf(scenario)?.calendar
   const starts: number[] = []
   if (calendar === undefined) {

@@ -31,7 +31,7 @@ export const dashboardKo: typeof dashboardEn = {
     },
     fallback: (modes) => `대체 동작: ${modes}.`,
     modes: { open: '허용', closed: '거부', local: '인스턴스별 제한' },
-    mode: (mode, policies) => `${mode} (${policies})`,
+    mode: (mode, policies) => `${mode}(${policies})`,
     allPolicies: '모든 정책',
     policyCount: (count) => `정책 ${count}개`,
     allowed: '허용',

@@ -41,5 +41,5 @@ function fallbackText(event: LiveEvent, words: Words['dashboard']['live']): stri
     const some = names.length > MAX_NAMES ? words.policyCount(names.length) : names.join(', ')
     return [words.mode(words.modes[mode], isAll ? words.allPolicies : some)]
   })
-  return words.fallback(modes.join('; '))
+  return words.fallback(modes.join(', '))
 }

@@ -33,7 +33,7 @@ export function Concurrency() {
         playback={playback}
         headings="h2"
         limit={words.concurrency.limitIs(settings.limit)}
-        marks={laneMarks(words)}
+        marks={laneMarks(words, false)}
       >
         {(bins) => <SlotsRow scenario={scenario} bins={bins} playback={playback} />}
       </TimelineFrame>

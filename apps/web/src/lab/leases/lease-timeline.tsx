@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { usePage } from '../../page/page-context.js'
 import type { LeaseRun } from '../../simulation/leases.js'
-import { type Lane, windowStartsOf } from '../../simulation/scenario.js'
+import { hasWindows, type Lane, windowStartsOf } from '../../simulation/scenario.js'
 import { simulate } from '../../simulation/simulate.js'
 import { valueAt } from '../../simulation/steps.js'
 import type { Playback } from '../playback/playback.js'
@@ -58,8 +58,7 @@ export function LeaseTimeline({ scenario, leased }: { scenario: LeaseScenario; l
       headings="h2"
       limit={words.lab.limitIs(limit, windowMs)}
       marks={[
-        ...laneMarks(words),
-        ['vertical', words.lab.marks.windowStart],
+        ...laneMarks(words, hasWindows(scenario)),
         ['outlined', words.leases.checks],
         ['bar calls', words.leases.calls],
       ]}

@@ -71,12 +71,13 @@ export function TimelineFrame({
 export type Mark = readonly [sample: string, label: string]
 
 /** The marks of every lane chart. */
-export function laneMarks({ lab: { marks } }: Words): readonly Mark[] {
+export function laneMarks({ lab: { marks } }: Words, hasWindows: boolean): readonly Mark[] {
   return [
     ['bar', marks.allowed],
     ['bar hatched', marks.denied],
     ['area', marks.state],
     ['dashed', marks.limit],
+    ...(hasWindows ? [['vertical', marks.windowStart] as const] : []),
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { usePage } from '../../page/page-context.js'
-import { calendarPolicyOf, type Lane, type Scenario } from '../../simulation/scenario.js'
+import { calendarPolicyOf, hasWindows, type Lane, type Scenario } from '../../simulation/scenario.js'
 import type { Words } from '../../words/words.js'
 import type { Playback } from '../playback/playback.js'
 import { LaneRow } from './lane-row.js'
@@ -28,7 +28,7 @@ export function Timeline({
       playback={playback}
       headings={headings}
       limit={limit === undefined ? undefined : limitText(scenario, limit, words)}
-      marks={marksOf(lanes, words)}
+      marks={marksOf(scenario, lanes, words)}
       arrivals={arrivals}
     >
       {(bins) =>
@@ -47,10 +47,10 @@ export function Timeline({
   )
 }
 
-function marksOf(lanes: readonly Lane[], words: Words): readonly Mark[] {
-  const { windowStart, blocked } = words.lab.marks
+function marksOf(scenario: Scenario, lanes: readonly Lane[], words: Words): readonly Mark[] {
+  const { blocked } = words.lab.marks
   const hasBlocks = lanes.some(({ run }) => run.blocks.length > 0)
-  return [...laneMarks(words), ['vertical', windowStart], ...(hasBlocks ? [['block', blocked] as const] : [])]
+  return [...laneMarks(words, hasWindows(scenario)), ...(hasBlocks ? [['block', blocked] as const] : [])]
 }
 
 function limitText(scenario: Scenario, limit: number, { lab }: Words): string {
