@@ -42,6 +42,7 @@ export {
   type SlidingWindowLogPolicy,
   slidingWindowCounter,
   slidingWindowLog,
+  suspiciousDuration,
   type TokenBucketOptions,
   type TokenBucketPolicy,
   tokenBucket,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MemoryStore } from '@tidegate/core'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { formatConfigErrors } from '../config-file/config-error.js'
 import type { Config } from './config.js'
 import { type LoadOptions, loadConfig } from './load.js'
@@ -251,6 +251,25 @@ store:
     })
     expect(configOf('store: { url: redis://a, tls: false }').store).not.toHaveProperty('options.tls')
   })
+})
+
+it('a policy with a number that looks like seconds gets a warning with its position', () => {
+  const warned = vi.spyOn(process, 'emitWarning')
+  const loaded = loadConfig({
+    text: 'policies:\n  a: { algorithm: fixed-window, limit: 5, window: 60 }\n',
+    env: {},
+  })
+  if ('errors' in loaded) throw new Error('The file is valid.')
+  expect(loaded.config.notices.warnings).toStrictEqual([
+    {
+      line: 2,
+      column: 51,
+      path: 'policies.a.window',
+      message: "60 is 60 milliseconds. Write '60s' for seconds, or '60ms' if milliseconds are meant",
+    },
+  ])
+  expect(loaded.config.policies.get('a')).toMatchObject({ window: 60 })
+  expect(warned).not.toHaveBeenCalled()
 })
 
 describe('a key pattern', () => {

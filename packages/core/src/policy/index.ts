@@ -31,3 +31,4 @@ export type {
   WindowOptions,
 } from './policy-options.js'
 export { sameNumbers, samePace } from './same-numbers.js'
+export { suspiciousDuration } from './suspicious.js'

@@ -11,13 +11,19 @@ const COMMON_SECONDS: readonly number[] = [
 ]
 
 /**
- * Warns about a duration written as a number that looks like seconds: `window: 60` means 60 milliseconds. A duration with
- * a unit, such as `'60ms'`, is never suspicious.
+ * What to write instead of a number of milliseconds that looks like seconds, such as 60; undefined for other values. A
+ * duration with a unit, such as `'60ms'`, is never suspicious.
  */
+export function suspiciousDuration(value: unknown): string | undefined {
+  if (typeof value !== 'number' || (value >= 100 && !COMMON_SECONDS.includes(value))) return undefined
+  return `${value} is ${value} milliseconds. Write '${value}s' for seconds, or '${value}ms' if milliseconds are meant`
+}
+
+/** Warns once about a duration that looks like seconds. */
 export function warnIfSuspicious(field: string, value: unknown): void {
-  if (typeof value !== 'number') return
-  if (value >= 100 && !COMMON_SECONDS.includes(value)) return
-  const text = `${field}: ${value} is ${value} milliseconds. Write '${value}s' for seconds, or '${value}ms' if milliseconds are meant.`
+  const advice = suspiciousDuration(value)
+  if (advice === undefined) return
+  const text = `${field}: ${advice}.`
   if (printed.has(text) || printed.size >= MAX_PRINTED) return
   printed.add(text)
   warn('POLICY_SUSPICIOUS', text)

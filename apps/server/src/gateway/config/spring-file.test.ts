@@ -13,6 +13,8 @@ function load(yaml: string) {
 describe('an option of a Spring file that is not used', () => {
   it.each([
     'spring: { application: { name: a } }',
+    'spring.cache.type: none',
+    'spring.cloud.kubernetes.enabled: true',
     'eureka: { client: { enabled: true } }',
     'logging.level.root: DEBUG',
     'logging.level.com.example.ratelimiter: DEBUG',
@@ -70,6 +72,8 @@ describe('an option of a Spring file that is not used', () => {
     ['rulse: []', 'did you mean "rules"?'],
     ['spring.cloud.gateway.route: []', 'did you mean "routes"?'],
     ['spring.cloud.gateway.server.webflux.defaultFilter: []', 'did you mean "default-filters"?'],
+    ['spring.cloud.gatewy.routes: []', 'did you mean "gateway"?'],
+    ['spring.cluod.gateway.routes: []', 'did you mean "cloud"?'],
     ['spring.cloud.gateway.mvc.routes: []', 'is not supported'],
     ['spring.cloud.gateway.filters: [RateLimiter]', 'write it into a route; for all routes'],
     ['spring.cloud.gateway.server.webflux.predicates: [Path=/a]', 'write it into a route'],

@@ -92,7 +92,10 @@ function errorOf(document: ConfigDocument, { path }: UnusedOption): string | und
     const near = nearSection(document, String(path[0]))
     return near === undefined ? undefined : `is not an option here; did you mean ${quote(near)}?`
   }
-  if (beside === undefined) return undefined
+  if (beside === undefined) {
+    const near = nearPlace(path)
+    return near === undefined ? undefined : `is not an option here; did you mean ${quote(near)}?`
+  }
   if (beside[0] === 'mvc' || beside.join('.') === 'server.webmvc') {
     return 'is not supported; write the routes under spring.cloud.gateway.server.webflux'
   }
@@ -157,6 +160,13 @@ function nearSection(document: ConfigDocument, name: string): string | undefined
   if (FOREIGN.includes(name)) return undefined
   const own = Object.keys(document.schemaAt([])?.properties ?? {}).filter((key) => !SECTIONS.includes(key))
   return misspelled(name, own)
+}
+
+/** The name on the way to the routes that the end of a path misspells: the routes below it would be ignored. */
+function nearPlace(path: Path): string | undefined {
+  const depth = path.length - 1
+  const isOnTheWay = depth < GATEWAY.length && path.slice(0, depth).every((step, i) => step === GATEWAY[i])
+  return isOnTheWay ? misspelled(String(path[depth]), [GATEWAY[depth]!]) : undefined
 }
 
 /** The known name that a name misspells. Names that only begin alike are different names. */

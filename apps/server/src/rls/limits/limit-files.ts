@@ -20,7 +20,12 @@ export function readLimitFiles(paths: readonly string[]): LimitFileText[] {
     texts.push(...found)
   }
   if (texts.length <= MAX_FILES) return texts
-  return [unreadable(paths.join(', '), `more than ${MAX_FILES.toLocaleString('en')} files; name fewer`)]
+  return [
+    unreadable(
+      paths.join(', '),
+      `more than ${MAX_FILES.toLocaleString('en')} files; name a folder that holds only limits`,
+    ),
+  ]
 }
 
 function unreadable(path: string, message: string): LimitFileText {
