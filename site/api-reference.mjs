@@ -47,6 +47,9 @@ const OPTIONS = {
   excludeExternals: true,
   skipErrorChecking: true,
   useHTMLEncodedBrackets: true,
+  // VitePress numbers equal headings differently than TypeDoc, so the links name their anchors.
+  useCustomAnchors: true,
+  customAnchorsFormat: 'curlyBrace',
   sanitizeComments: true,
   parametersFormat: 'table',
   propertiesFormat: 'table',

@@ -4,6 +4,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeApiReference } from './api-reference.mjs'
+import { checkAnchors } from './check-anchors.mjs'
 import { writeConfigurationReference } from './configuration-reference.mjs'
 import { copyPages } from './pages.mjs'
 
@@ -18,6 +19,7 @@ await writeConfigurationReference(root, join(pages, 'reference', 'configuration.
 writeApiReference(root, join(pages, 'reference', 'api'))
 cpSync(join(root, 'apps', 'web', 'dist'), join(pages, 'public', 'lab'), { recursive: true })
 run(join(site, 'node_modules', '.bin', 'vitepress'), ['build'])
+checkAnchors(join(site, 'dist'))
 console.log('The site is in site/dist. `npx --prefix site vitepress preview site` serves it.')
 
 /** The tools are not a workspace, so that `npm ci` of the repository does not install them. */

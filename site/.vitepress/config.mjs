@@ -12,7 +12,7 @@ export default defineConfig({
   cleanUrls: true,
   // A dead link fails the build.
   ignoreDeadLinks: false,
-  markdown: { anchor: { slugify: githubSlug }, config: escapeBraces, languageAlias: { promql: 'sql' } },
+  markdown: { anchor: { slugify: githubSlug }, config: adaptMarkdown, languageAlias: { promql: 'sql' } },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
@@ -58,11 +58,15 @@ function itemsOf(line) {
   return group === undefined || links.length === 0 ? links : [{ text: group, collapsed: true, items: links }]
 }
 
-/**
- * Vue would read double braces in a page as an expression.
- * @param {import('markdown-it')} md
- */
-function escapeBraces(md) {
+/** @param {import('markdown-it')} md */
+function adaptMarkdown(md) {
+  // The anchor of a heading, `{#name}`, is not part of the label of its permalink.
+  md.core.ruler.before('anchor', 'heading_labels', ({ tokens }) => {
+    for (const [i, { type }] of tokens.entries()) {
+      if (type === 'heading_open') tokens[i + 1].content = tokens[i + 1].content.replace(/ \{#[^}]*\}$/, '')
+    }
+  })
+  // Vue would read double braces in a page as an expression.
   for (const rule of ['text', 'code_inline']) {
     const render = md.renderer.rules[rule]
     md.renderer.rules[rule] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
