@@ -9,10 +9,7 @@ export function readConnections(document: ConfigDocument, path: readonly string[
   const at = [...path, 'connections', 'maxPerClient']
   const maxPerClient = (option.whole(...at) as number | undefined) ?? Math.max(1, Math.floor(max / 10))
   if (maxPerClient > max) {
-    document.addError(
-      at,
-      `must not be more than max, which is ${max}, got ${maxPerClient}; write for example ${max}`,
-    )
+    document.addError(at, `must be at most max (${max}), got ${maxPerClient}; write for example ${max}`)
   }
   return Object.freeze({ max, maxPerClient })
 }

@@ -31,7 +31,7 @@ export interface Config {
   readonly connections: ConnectionLimits
   /** Host names that requests may be sent to, in lower case. Empty: see `api/request/foreign-pages.ts`. */
   readonly allowedHosts: ReadonlySet<string>
-  /** The pattern that a whole key must match. */
+  /** The pattern that a whole key must match; undefined: any key. */
   readonly keyPattern: LinearRegExp | undefined
   /** By name, the built-in ones first. */
   readonly policies: ReadonlyMap<string, Policy>
@@ -56,7 +56,7 @@ export interface Config {
 interface Notices {
   /** Features of the file that do not work here. */
   readonly warnings: readonly ConfigError[]
-  /** Names of options that do not concern a gateway. */
+  /** Names of options that have no meaning for a gateway. */
   readonly unused: readonly string[]
   /** The active profiles; undefined if it is not a Spring file. */
   readonly profiles: readonly string[] | undefined
@@ -64,7 +64,7 @@ interface Notices {
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** Reads the configuration of a file that matches the schema. If the file has errors, the result must not be used. */
+/** Reads the configuration of a file that matches the schema. The result must not be used if the file has errors. */
 export function readConfig(document: ConfigDocument, overrides: Overrides): Omit<Config, 'notices'> {
   const option = optionOf(document)
   const adminToken = overrides.adminToken ?? option.textIfAny('adminToken')
@@ -102,7 +102,7 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Omit
   })
 }
 
-/** Spring counts in Redis, so that several gateways share a limit. */
+/** In Spring, several gateways share their limits in Redis. */
 function warnOfMemory(document: ConfigDocument, gateway: GatewayConfig | undefined): void {
   if (document.at(['store']) !== undefined || !gateway?.routes.some(({ limits }) => limits.limits.length > 0))
     return
@@ -138,7 +138,7 @@ function readProxies(document: ConfigDocument): Proxies {
     else
       document.addError(
         path,
-        `${quote(entry)} is not an address or range; write for example 10.0.0.0/8 or ::1`,
+        `${quote(entry)} is not an IP address or CIDR range; write for example 10.0.0.0/8 or ::1`,
       )
   }
   return defineProxies({
@@ -166,7 +166,7 @@ function readLimits(document: ConfigDocument): Config['limits'] {
   if (document.isValid(['limits']) && limits.headersTimeoutMs > limits.requestTimeoutMs) {
     document.addError(
       ['limits', 'headersTimeout'],
-      'must not be longer than requestTimeout, which includes it',
+      `must be at most requestTimeout (${limits.requestTimeoutMs} ms), which includes it, got ${limits.headersTimeoutMs} ms`,
     )
   }
   return limits

@@ -4,14 +4,14 @@ import { relaxedName, variableOf } from './names.js'
 /** Looks up a property of the file; undefined if the file does not have it. */
 export type PropertyOf = (relaxed: string) => string | undefined
 
-/** Longer values only result from properties that refer to each other by mistake. */
+/** Longer values are caused by properties that refer to each other by mistake. */
 const MAX_LENGTH = 65_536
 const MAX_DEPTH = 16
 const MAX_PLACEHOLDERS = 1000
 
 /**
- * `${name}` and `${name:default}` become the value of the environment variable, or else of the property in the file.
- * Values and defaults may contain placeholders too. `$${` and `\${` write `${`.
+ * Replaces `${name}` and `${name:default}` by the environment variable, or else by the property of the file. Values and
+ * defaults may contain placeholders too. `$${` and `\${` write `${`.
  */
 export function replacePlaceholders(written: string, env: Environment, propertyOf: PropertyOf): Replaced {
   const values: string[] = []
@@ -26,7 +26,9 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
 
   function replace(text: string, depth: number): string {
     if (depth > MAX_DEPTH || count > MAX_PLACEHOLDERS)
-      throw new PlaceholderError('placeholders refer to too many others')
+      throw new PlaceholderError(
+        `too many nested placeholders; the maximum is ${MAX_DEPTH} levels and ${MAX_PLACEHOLDERS.toLocaleString('en')} placeholders`,
+      )
     let result = ''
     let at = 0
     for (;;) {
@@ -40,7 +42,7 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
       const end = endOf(text, start)
       if (end === undefined)
         throw new PlaceholderError(
-          '"${" begins a placeholder without its "}"; write ${name:default}, or $${ for a literal ${',
+          'missing "}" of a placeholder; write ${name:default}, or $${ for a literal ${',
         )
       result = bounded(result + text.slice(at, start) + resolve(text.slice(start + 2, end), depth + 1))
       at = end + 1
@@ -58,7 +60,7 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
     }
     const property = propertyOf(relaxedPath(name))
     if (property !== undefined && property !== '') {
-      if (open.has(name)) throw new PlaceholderError(`\${${name}} refers to itself`)
+      if (open.has(name)) throw new PlaceholderError(`\${${name}} refers to itself; write its value`)
       open.add(name)
       const value = replace(property, depth)
       open.delete(name)
@@ -76,7 +78,9 @@ class PlaceholderError extends Error {}
 
 function bounded(text: string): string {
   if (text.length <= MAX_LENGTH) return text
-  throw new PlaceholderError(`is longer than ${MAX_LENGTH.toLocaleString('en')} characters`)
+  throw new PlaceholderError(
+    `must have at most ${MAX_LENGTH.toLocaleString('en')} characters after its placeholders are replaced`,
+  )
 }
 
 /** `app.eureka-server` is also APP_EUREKASERVER and APP_EUREKA_SERVER. An empty variable counts as missing. */

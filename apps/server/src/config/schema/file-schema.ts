@@ -55,7 +55,12 @@ function fileSchema(
           additionalProperties: false,
           required: ['name', 'token'],
           properties: {
-            name: text({ description: 'For logs.', pattern: '^[\\w.-]{1,64}$', examples: ['shop'] }),
+            name: text({
+              title: 'a name of 1 to 64 letters, digits, "_", "." and "-"',
+              description: 'The name in logs.',
+              pattern: '^[\\w.-]{1,64}$',
+              examples: ['shop'],
+            }),
             token: text({
               description:
                 'The token that the caller sends as Authorization: Bearer, at least 16 characters.',
@@ -84,7 +89,11 @@ function fileSchema(
         description:
           'Host names that requests may be sent to, without port; addresses and localhost are always accepted. Default: any name, or none while listening on a loopback address without callers.',
         default: [],
-        items: text({ pattern: '^[A-Za-z0-9_.-]{1,253}$', examples: ['limits.example.com'] }),
+        items: text({
+          title: 'a host name',
+          pattern: '^[A-Za-z0-9_.-]{1,253}$',
+          examples: ['limits.example.com'],
+        }),
       },
       connections: connectionsSchema(values),
       keyPattern: text({

@@ -36,6 +36,7 @@ export function storeSchema({ text, flag, whole, duration }: Values): JsonSchema
         },
       }),
       prefix: text({
+        title: 'a prefix of 1 to 64 letters, digits, "_", ".", ":" and "-"',
         description: 'Redis: prefix of every key; letters, digits and _.:-',
         pattern: '^[\\w.:-]{1,64}$',
         default: 'rate_limiter',

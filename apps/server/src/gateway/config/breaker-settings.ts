@@ -4,7 +4,7 @@ import type { BreakerSettings } from '../route.js'
 import { BREAKER_DEFAULTS } from '../upstreams/circuit-breaker.js'
 import { springDurationAt } from './spring-duration.js'
 
-/** The options of a circuit breaker under `resilience4j.circuitbreaker`: its own, of its base, or the defaults. */
+/** Reads the options of a circuit breaker from `resilience4j.circuitbreaker`: its own, those of its base, or the defaults. */
 export function breakerSettings(document: ConfigDocument, name: string): BreakerSettings {
   const places = placesOf(document, 'circuitbreaker', name)
   const first = <T>(read: (place: string[]) => T | undefined) =>
@@ -31,11 +31,12 @@ export function breakerTimeoutMs(document: ConfigDocument, name: string): number
 /** The sections that apply to a breaker, the most specific first. */
 function placesOf(document: ConfigDocument, kind: string, name: string): string[][] {
   const path = (group: string) => ['resilience4j', kind, group]
-  const keyIn = (group: string, wanted: string) => {
+  const keyIn = (group: string, entryName: string) => {
     const entries = document.at(path(group))
     const names = typeof entries === 'object' && entries !== null ? Object.keys(entries) : []
     return (
-      names.find((key) => key === wanted) ?? names.find((key) => relaxedName(key) === relaxedName(wanted))
+      names.find((key) => key === entryName) ??
+      names.find((key) => relaxedName(key) === relaxedName(entryName))
     )
   }
   const instance = keyIn('instances', name)

@@ -1,7 +1,7 @@
 import { connectionsSchema } from '../../config-file/connection-limits-schema.js'
 import { type JsonSchema, section, type Values } from '../../config-file/json-schema.js'
 
-/** Cross-origin requests, by path. The names of the fields are Spring's. */
+/** The schema of CORS rules by path. The names of the fields are Spring's. */
 export function corsSchema({ text, trueOrFalse, duration }: Values): JsonSchema {
   const list = (description: string, example: string): JsonSchema => ({
     type: ['string', 'array'],
@@ -185,7 +185,7 @@ export function gatewaySchema(values: Values): JsonSchema {
       defaultFilters: defaultFiltersSchema(),
       'default-filters': {
         ...defaultFiltersSchema(),
-        description: 'The same as defaultFilters, in the spelling of Spring.',
+        description: "The same as defaultFilters, in Spring's spelling.",
       },
       ignoreFilters: {
         type: 'array',
@@ -193,7 +193,11 @@ export function gatewaySchema(values: Values): JsonSchema {
           'Names of filters in a Spring file to ignore: check that the routes are safe without them.',
         default: [],
         uniqueItems: true,
-        items: text({ pattern: '^[\\w$.-]{1,128}$', examples: ['JwtAuthentication'] }),
+        items: text({
+          title: 'the name of a filter',
+          pattern: '^[\\w$.-]{1,128}$',
+          examples: ['JwtAuthentication'],
+        }),
       },
       cors: corsSchema(values),
       keyResolvers: {

@@ -2,11 +2,11 @@ import type { Retry as RouteRetry } from '../../route.js'
 import {
   durationMs,
   flag,
+  formatValue,
   invalid,
   listOf,
   method,
   number,
-  shown,
   status,
   unsupported,
   whole,
@@ -18,8 +18,8 @@ import { SERIES } from '../status-names.js'
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * The retries of a route without the filter: a safe request is sent once to each other upstream. With only one upstream it
- * is sent again if the connection was lost, because the upstream may just have closed an idle connection.
+ * The retries of a route without the filter: a safe request is sent once to each other upstream. With only one upstream, it
+ * is sent once more after a lost connection, because the upstream may have closed an idle connection at that moment.
  */
 export function defaultRetry(upstreams: number): RouteRetry {
   return {
@@ -64,7 +64,8 @@ export const Retry = defineFilter({
       args['backoff.maxBackoff'],
       args['backoff.factor'],
     ]
-    if (first > max) throw invalid('must not be longer than maxBackoff', 'backoff.firstBackoff')
+    if (first > max)
+      throw invalid(`must be at most maxBackoff (${max} ms), got ${first} ms`, 'backoff.firstBackoff')
     return {
       retry: {
         retries: args.retries,
@@ -82,12 +83,12 @@ function exception(value: unknown): string {
   const name = String(value)
   if (/(^|\.)(IOException|TimeoutException|ConnectException)$/.test(name)) return name
   throw invalid(
-    `${shown(value)} is not supported: lost connections and timeouts are always retried; remove it`,
+    `${formatValue(value)} is not supported: lost connections and timeouts are always retried; remove it`,
   )
 }
 
 function series(value: unknown): number {
   const name = String(value).toUpperCase()
   if (Object.hasOwn(SERIES, name)) return SERIES[name]!
-  throw invalid(`must be one of ${Object.keys(SERIES).join(', ')}, got ${shown(value)}`)
+  throw invalid(`must be one of ${Object.keys(SERIES).join(', ')}, got ${formatValue(value)}`)
 }
