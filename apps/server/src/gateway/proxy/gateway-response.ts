@@ -30,7 +30,7 @@ export function answer(
     abortResponse(response)
     return 0
   }
-  // Headers of an upstream's response that could not be sent.
+  // Remove headers of an upstream's response that could not be sent.
   for (const name of response.getHeaderNames()) response.removeHeader(name)
   if (!isHttp2(response.req)) response.statusMessage = ''
   const bytes = Buffer.byteLength(body)
@@ -42,7 +42,7 @@ export function answer(
       ...(isWithoutBody(status) ? {} : { 'content-length': bytes }),
     })
   } catch {
-    // Otherwise the client would wait forever.
+    // Without this, the client would wait forever.
     abortResponse(response)
     return 0
   }
