@@ -63,7 +63,7 @@ export function rlsSchema(values: Values): JsonSchema {
     }),
     onStoreFailure: word({
       description:
-        'While the store is unavailable: error answers with a gRPC error, so that failure_mode_deny of Envoy decides; open allows, closed denies, local counts in this process.',
+        'While the store is unavailable: error responds with a gRPC error, so that failure_mode_deny of Envoy decides; open allows, closed denies, local counts in this process.',
       enum: ['error', 'open', 'closed', 'local'],
       default: 'error',
     }),
