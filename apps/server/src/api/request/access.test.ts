@@ -94,7 +94,7 @@ describe('without an admin token in the configuration', () => {
       expect((await service.asAdmin(path, { method })).status).toBe(200)
     })
 
-    it('rejects a local request without a token, which may come through any local proxy', async () => {
+    it('rejects a local request without a token', async () => {
       const { status, body } = await service.get(path, { method })
       expect(status).toBe(401)
       expect(body.message).toContain('which the service logs when it starts')
@@ -252,13 +252,13 @@ callers:
     }
   })
 
-  it('with a prefix must send a key: the default key, its address, does not have the prefix', async () => {
+  it('with a prefix must send a key, because the default key does not have the prefix', async () => {
     const { status, body } = await service.get(CHECK, { headers: bearer('shop-token-of-caller') })
     expect(status).toBe(403)
     expect(body.field).toBe('key')
   })
 
-  it('has a whole batch rejected for one entry with a foreign key', async () => {
+  it('gets 403 for a whole batch with one foreign key', async () => {
     const headers = bearer('shop-token-of-caller')
     const own = await service.post(BATCH, { checks: [{ key: 'shop:b' }] }, { headers })
     expect(own.body.results[0].remaining).toBe(9)
@@ -294,13 +294,13 @@ callers:
     }
   })
 
-  it('needs no token to see the health, the metrics and the documentation', async () => {
+  it('needs no token for health, metrics and documentation', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics', '/actuator/info', '/docs', '/openapi.json', '/']) {
       expect((await service.get(path)).status).toBe(200)
     }
   })
 
-  it('is named in the log if its request fails, together with the request id of the response', async () => {
+  it('is logged with the request id if its request fails', async () => {
     const { store } = service.service
     const check = () => {
       throw new Error('broken')

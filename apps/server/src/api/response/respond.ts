@@ -9,8 +9,8 @@ import type { ParsedCheck } from '../request/parse-check.js'
 import { type CheckBody, checkBodyOf, checkMessageOf, skippedCheckBodyOf } from './check-body.js'
 
 /**
- * Calls `respond` with the result of the store, at the end of the turn of the event loop in which it arrives. `observe`
- * is called at once. An error is sent as the response.
+ * Calls `respond` with the result of the store at the end of the turn of the event loop, and `observe` at once. An error is
+ * sent as the response.
  */
 export function whenDecided<T>(
   result: MaybePromise<T>,
@@ -55,10 +55,10 @@ export function checkOne(
     () => service.store.check(parsed.takeRequest),
     () => overloaded(parsed),
   )
-  whenDecided(decision, reply, respond, (decided) => recordDecision(service, parsed, decided, start))
+  whenDecided(decision, reply, respond, (decision) => recordDecision(service, parsed, decision, start))
 }
 
-/** Checks that were taken together, and their result. */
+/** Checks of one take, and their result. */
 export interface TakeOutcome {
   readonly checks: readonly ParsedCheck[]
   readonly allowed: boolean

@@ -1,4 +1,4 @@
-import type { Decision, MaybePromise } from '@tidegate/core'
+import { type Decision, type MaybePromise, show } from '@tidegate/core'
 import { retryAfterSeconds } from '@tidegate/http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest } from '../../http/http-error.js'
@@ -158,7 +158,7 @@ function assertSumsFit(parsed: readonly ParsedCheck[]): void {
     const sum = (sums.get(limit) ?? 0) + cost
     if (sum > policy.limit) {
       const field = `checks[${i}].permits`
-      const message = `${field} brings the sum for this key to ${sum}, more than ${policy.name} ever allows: its limit is ${policy.limit}.`
+      const message = `${field} makes the sum for this key ${sum}, but the limit of ${show(policy.name)} is ${policy.limit}.`
       throw badRequest(field, message)
     }
     sums.set(limit, sum)

@@ -39,7 +39,7 @@ export function remainingRoutes(app: FastifyInstance, service: Service): void {
     whenDecided(result, reply, (decision) => {
       setRateLimitHeaders([{ decision, policy: parsed.activePolicy.policy }], reply)
       const message = decision.allowed ? 'Request would be allowed' : 'Request would be denied'
-      // No request was denied, so there is none to retry.
+      // Nothing was denied, so there is no Retry-After.
       reply.removeHeader('retry-after').send(checkBodyOf(parsed, decision, message))
     })
   })
