@@ -120,7 +120,7 @@ export function describeReservations(store: () => string, newKey: () => string):
       expect((await post(RESERVE, { key, permits: 200, id: 'second' })).status).toBe(200)
     })
 
-    describe('a response that was lost may be repeated by id:', () => {
+    describe('a request that is repeated with its id', () => {
       it('reserves once', async () => {
         const key = newKey()
         const request = { key, permits: 400, id: 'once' }
@@ -154,7 +154,7 @@ export function describeReservations(store: () => string, newKey: () => string):
         expect(await left('tokens', key)).toBe(1000)
       })
 
-      it('a reserve that arrives after its cancellation takes nothing', async () => {
+      it('takes nothing if its cancellation arrived first', async () => {
         const key = newKey()
         const cancelled = await post(CANCEL, { key, id: 'late' })
         expect(cancelled.status).toBe(200)
@@ -166,7 +166,7 @@ export function describeReservations(store: () => string, newKey: () => string):
       })
     })
 
-    it('an id that was used with other permits is 409', async () => {
+    it('an id that was used with other permits gets 409', async () => {
       const key = newKey()
       await post(RESERVE, { key, permits: 5, id: 'used' })
       expect((await post(RESERVE, { key, permits: 6, id: 'used' })).status).toBe(409)

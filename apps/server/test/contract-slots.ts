@@ -88,7 +88,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       ])
     })
 
-    it('are acquired once by one id, so that a lost response may be repeated', async () => {
+    it('are acquired once per id, so that a request can be repeated', async () => {
       const key = newKey()
       const request = { key, policy, id: 'mine' }
       const answers = await Promise.all(Array.from({ length: 10 }, () => post(ACQUIRE, request)))
@@ -125,7 +125,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       expect((await post(RENEW, slots[1]!)).body).toStrictEqual({ renewed: false })
     })
 
-    it('are renewed and released many at a time, each with its own result', async () => {
+    it('are renewed and released in lists, with one result each', async () => {
       const [a, b] = [newKey(), newKey()]
       const held = (await post(ACQUIRE, { key: a, policy })).body.id
       const slots = [
@@ -210,7 +210,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       expect((await asNarrow({ key: `team:${newKey()}`, policy })).status).toBe(200)
     })
 
-    it('are counted: acquired as checks, and released, renewed or gone', async () => {
+    it('are counted as checks when acquired, and as released, renewed or gone', async () => {
       const key = newKey()
       const { id } = (await post(ACQUIRE, { key, policy })).body
       await post(RENEW, { key, policy, id })

@@ -80,7 +80,9 @@ it(
     for (const pid of childrenOf(server.process)) process.kill(pid, 'SIGKILL')
     await until('two others to serve', () => lines(`listening on ${address}`).length === 4)
     expect(lines('limits are invalid')[3]?.errors).toStrictEqual([
-      expect.stringContaining('"fortnight" is not a unit'),
+      expect.stringContaining(
+        'unknown unit "fortnight"; write one of second, minute, hour, day, week, month, year',
+      ),
     ])
     expect(valueIn(await expositionAt(server.url), 'rate_limiter_rls_config_stale')).toBe(1)
     const [one, other] = [connect(address), connect(address)]

@@ -79,7 +79,7 @@ export async function reset(key: string, options: CheckOptions, terminal: Termin
   )
 }
 
-/** Sends the request, and prints the line that `read` makes of the response, or the error and what to do about it. */
+/** Sends the request, and prints the line that `read` returns for the response, or the error. */
 async function runCommand(
   request: ServiceRequest,
   options: CheckOptions,

@@ -1,6 +1,6 @@
 /** A shared resource with a maximum share per client. */
 export interface ClientShares {
-  /** Takes an amount for a client; false if that is more than is left for it. */
+  /** Takes an amount for a client. Returns false if that exceeds its share or the total. */
   take(client: string, amount: number): boolean
   give(client: string, amount: number): void
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Finds problems that Node's parser accepts. Removes the host from an absolute request target. */
+/** Finds problems that Node's parser accepts. Also removes the host from an absolute request target. */
 export function problemOf(request: IncomingMessage): string | undefined {
   const { url = '', headers, httpVersionMajor, httpVersionMinor } = request
-  if (httpVersionMajor !== 1) return 'The request line must end with HTTP/1.1.'
+  if (httpVersionMajor !== 1) return 'The protocol version must be HTTP/1.1.'
   const hosts = hostsIn(request.rawHeaders)
   if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0))
     return 'The request must have exactly one Host header.'
@@ -12,7 +12,7 @@ export function problemOf(request: IncomingMessage): string | undefined {
   if (encoding !== undefined && encoding !== 'chunked')
     return 'Transfer-Encoding must be chunked, or be left out.'
   // Other servers read such a body to the end of the connection, or not at all.
-  if (encoding !== undefined && httpVersionMinor === 0) return 'Transfer-Encoding needs HTTP/1.1.'
+  if (encoding !== undefined && httpVersionMinor === 0) return 'Transfer-Encoding requires HTTP/1.1.'
   if (url.includes('#')) return 'The path must not contain #; send %23 instead.'
   if (url.charCodeAt(0) !== 0x2f) request.url = url.replace(/^https?:\/\/[^/?#]+\/?/i, '/')
   return undefined
@@ -27,7 +27,7 @@ export function hasBadExpectation({ headers: { expect }, httpVersion }: Incoming
 
 export const BAD_HOST = 'Host must be a host name or an address, with or without a port.'
 
-/** Rejects percent-encoding, which is legal but unused: part of a host can become part of a path, where `%2e%2e` is `..`. */
+/** Whether a text is a host. Percent-encoding is not accepted: in a path that contains the host, `%2e%2e` would be `..`. */
 export function isHost(text: string): boolean {
   return /^[\w.~!$&'()*+,;=:[\]-]*$/.test(text)
 }

@@ -1,6 +1,6 @@
 import type { TopKey } from '../top-keys/top-keys.js'
 
-/** The counters of one process since its start, as plain data for other processes. */
+/** The counters of one process since its start. They can be sent to other processes. */
 export interface Counters {
   readonly policies: Readonly<Record<string, Counts>>
   /** Number of checks in each bucket of `CHECK_SECONDS`. */
@@ -24,7 +24,7 @@ const WORST_FIRST: readonly Breaker[] = ['open', 'half_open', 'closed']
 
 /** Adds up the counters of several processes. */
 export function sumCounters(all: readonly Counters[]): Counters {
-  // Without a prototype: a policy may be called constructor.
+  // Without a prototype, because a policy may be named constructor.
   const policies: Record<string, Counts> = Object.create(null)
   for (const { policies: some } of all) {
     for (const [name, { allowed, denied }] of Object.entries(some)) {

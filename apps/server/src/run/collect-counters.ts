@@ -8,7 +8,7 @@ const WITHIN_MS = 500
 interface PendingRequest {
   readonly missing: Set<number>
   readonly all: Counters[]
-  readonly answer: () => void
+  readonly respond: () => void
 }
 
 /** In the primary: collects the counters of all workers for the worker that requests them. */
@@ -23,7 +23,7 @@ export function collectCountersForWorkers(): void {
       const pendingRequest = open.get(message.id)
       if (pendingRequest?.missing.delete(worker.id) !== true) return
       pendingRequest.all.push(message.counters)
-      if (pendingRequest.missing.size === 0) pendingRequest.answer()
+      if (pendingRequest.missing.size === 0) pendingRequest.respond()
     }
   })
 
@@ -31,13 +31,13 @@ export function collectCountersForWorkers(): void {
     const id = nextId++
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected())
     const all: Counters[] = []
-    const answer = () => {
+    const respond = () => {
       clearTimeout(late)
       open.delete(id)
       sendToWorker(requester, { tidegate: 'counters', id: requesterId, all })
     }
-    const late = setTimeout(answer, WITHIN_MS).unref()
-    open.set(id, { missing: new Set(workers.map((worker) => worker!.id)), all, answer })
+    const late = setTimeout(respond, WITHIN_MS).unref()
+    open.set(id, { missing: new Set(workers.map((worker) => worker!.id)), all, respond })
     for (const worker of workers) sendToWorker(worker!, { tidegate: 'get-counters', id })
   }
 }
@@ -52,13 +52,13 @@ export function createCounterCollector(send: (message: ToPrimary) => void) {
     collect(counters: () => Counters): Promise<readonly Counters[]> {
       const id = nextId++
       return new Promise((resolve) => {
-        const late = setTimeout(() => answer([]), 2 * WITHIN_MS).unref()
-        const answer = (all: readonly Counters[]) => {
+        const late = setTimeout(() => finish([]), 2 * WITHIN_MS).unref()
+        const finish = (all: readonly Counters[]) => {
           clearTimeout(late)
           pending.delete(id)
           resolve(all.length === 0 ? [counters()] : all)
         }
-        pending.set(id, answer)
+        pending.set(id, finish)
         send({ tidegate: 'get-all-counters', id })
       })
     },

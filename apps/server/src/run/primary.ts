@@ -33,7 +33,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   let exits = 0
 
   /** Starts a worker, and another one whenever it exits. */
-  function keep(number: number): Worker {
+  function keepRunning(number: number): Worker {
     const startedMs = performance.now()
     const worker = cluster.fork({ TIDEGATE_WORKER: String(number) })
     worker.once('exit', (code, signal) => {
@@ -42,7 +42,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
       const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** exits)
       log.error({ worker: number, code, signal, waitMs }, 'Worker exited; starting another')
       setTimeout(() => {
-        if (!isStopping) keep(number)
+        if (!isStopping) keepRunning(number)
       }, waitMs)
     })
     return worker
@@ -79,7 +79,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   // A worker requests its configuration when it is ready, because earlier messages would be lost.
   cluster.on('message', (worker, message: ToPrimary) => {
     if (!isTidegateMessage(message)) return
-    // A replacement gets the configuration of the other workers, even if the files have changed since.
+    // A replacement gets the configuration of the other workers, even if the files have changed meanwhile.
     if (message.tidegate === 'begin')
       sendToWorker(worker, { tidegate: 'begin', start, latest, reloads, generatedAdminToken, rlsLimits })
     else if (message.tidegate === 'rls-limits') rlsLimits = message.texts
@@ -87,8 +87,8 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   })
   try {
     // Start one worker first, so that an error is reported once.
-    const url = await ready(keep(1))
-    await Promise.all(Array.from({ length: workers - 1 }, (_, i) => ready(keep(i + 2))))
+    const url = await ready(keepRunning(1))
+    await Promise.all(Array.from({ length: workers - 1 }, (_, i) => ready(keepRunning(i + 2))))
     isServing = true
     const reload = () => {
       const text = readText(file)
@@ -120,7 +120,7 @@ function ready(worker: Worker): Promise<string> {
     worker.on('message', (message: ToPrimary) => {
       if (isTidegateMessage(message) && message.tidegate === 'ready') resolve(message.url)
     })
-    worker.once('exit', () => reject(new Error('a worker exited before it was ready.')))
+    worker.once('exit', () => reject(new Error('a worker exited before it was ready')))
   })
 }
 
