@@ -202,7 +202,7 @@ export function describeReservations(store: () => string, newKey: () => string):
       ['a refund of 0 units', REFUND, { timeMs: 1, permits: 0 }, 'permits'],
       ['a refund of more than the limit', REFUND, { timeMs: 1, permits: 1001 }, 'permits'],
       ['a refund of a slot', REFUND, { timeMs: 1, policy: 'slots' }, 'policy'],
-    ])('%s is 400 and names the field', async (_title, path, fields, field) => {
+    ])('%s gets 400 with the field', async (_title, path, fields, field) => {
       const key = newKey()
       const { status, body } = await post(path, { key, ...fields })
       expect([status, body.field]).toStrictEqual([400, field])
@@ -214,7 +214,7 @@ export function describeReservations(store: () => string, newKey: () => string):
       ['settle', SETTLE, { id: 'a', actual: 1 }],
       ['cancel', CANCEL, { id: 'a' }],
       ['refund', REFUND, { timeMs: 1 }],
-    ])('%s is for callers, within their keys and policies', async (_title, path, fields) => {
+    ])('%s is restricted to the keys and policies of callers', async (_title, path, fields) => {
       expect((await service.post(path, { key: 'team:1', ...fields })).status).toBe(401)
       const asNarrow = (body: object) => post(path, { ...fields, ...body }, 'token-of-the-narrow-one')
       expect((await asNarrow({ key: 'other:1' })).body).toMatchObject({ error: 'forbidden', field: 'key' })

@@ -403,7 +403,7 @@ export function describeContract(storeName: string, store: () => string): void {
       ['an unknown algorithm', { algorithm: 'GCRA' }, 'checks[2].algorithm'],
       ['algorithm and policy', { algorithm: 'TOKEN_BUCKET', policy: 'login' }, 'checks[2].algorithm'],
       ['an unknown policy', { policy: 'no-such' }, 'checks[2].policy'],
-    ])('with one bad entry (%s) is 400 as a whole, and nothing is counted', async (_title, bad, field) => {
+    ])('with one invalid entry (%s) gets 400, and nothing is counted', async (_title, bad, field) => {
       const key = newKey()
       for (const atomic of [false, true]) {
         const checks = [{ key }, { key }, { key, ...bad }, { key }]
@@ -513,7 +513,7 @@ export function describeContract(storeName: string, store: () => string): void {
       ['headers that are a list', { method: 'GET', path: '/', headers: [] }, 'request.headers'],
       ['a header that is a number', { method: 'GET', path: '/', headers: { a: 1 } }, 'request.headers.a'],
       ['an unknown field', { method: 'GET', path: '/', host: 'a' }, 'request.host'],
-    ])('%s is 400', async (_title, request, field) => {
+    ])('%s gets 400', async (_title, request, field) => {
       const { status, body } = await service.post(CHECK, { request })
       expect(status).toBe(400)
       expect(body.field).toBe(field)

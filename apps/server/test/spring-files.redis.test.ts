@@ -103,7 +103,7 @@ describe('clinic.yml', () => {
     const { warnings, unused } = noticesOf(fileOf('clinic'))
     expect(warnings).toStrictEqual([
       expect.stringMatching(/^spring\.config\.import: is not read/),
-      expect.stringMatching(/no route matches \/fallback, the fallback of doctors, so 503 is sent instead/),
+      expect.stringMatching(/no route matches \/fallback, the fallback of doctors, so clients get 503/),
       expect.stringMatching(/no route matches \/fallback, the fallback of sorry/),
     ])
     expect(unused).toStrictEqual(['the document for profile container', 'spring.application'])
@@ -302,7 +302,7 @@ describe('realtime.yml', () => {
       { origin: 'https://evil.test', 'access-control-request-method': 'GET' },
     ],
     ['a preflight for another method', 'OPTIONS', { origin, 'access-control-request-method': 'DELETE' }],
-  ])('rejects %s with 403, uncounted', async (_title, method, headers) => {
+  ])('rejects %s with 403 without counting it', async (_title, method, headers) => {
     const response = await fetch(`${url}/api/v1/prices/3`, { method, headers })
     expect(response.status).toBe(403)
     expect(response.headers.has('access-control-allow-origin')).toBe(false)

@@ -158,7 +158,7 @@ describe('paths and methods', () => {
     ['PUT', '/api'],
     ['GET', '/.git/config'],
     ['GET', '/docs/../docs'.replace('..', '%2e%2e')],
-  ])('%s %s is 404 in JSON', async (method, path) => {
+  ])('%s %s gets 404 in JSON', async (method, path) => {
     const answer = await send(`${method} ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
     expect(statusOf(answer)).toBe(404)
     expect(bodyOf(answer)).toMatchObject({ error: 'not_found' })
@@ -188,7 +188,7 @@ describe('paths and methods', () => {
     ['POST', RESET, 'DELETE'],
     ['POST', '/metrics', 'GET, HEAD'],
     ['PROPFIND', '/', 'GET, HEAD'],
-  ])('%s %s is 405 with the methods of the route', async (method, path, allow) => {
+  ])('%s %s gets 405 with the methods of the route', async (method, path, allow) => {
     const answer = await send(`${method} ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
     expect(statusOf(answer)).toBe(405)
     expect(answer).toContain(`allow: ${allow}\r\n`)

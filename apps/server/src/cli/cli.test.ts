@@ -160,7 +160,7 @@ describe('tidegate', () => {
       '--store: "redi://x" is not a valid Redis address',
     ],
     ['workers in memory', ['start', '--workers', '2'], 'needs a shared store'],
-  ])('%s is wrong usage: exit code 2 with what to do', async (_title, args, message) => {
+  ])('%s exits with 2 and explains the usage', async (_title, args, message) => {
     const { code, out, err } = await tidegate(args)
     expect({ code, out }).toStrictEqual({ code: 2, out: '' })
     expect(err).toContain(message)
@@ -261,7 +261,7 @@ describe('tidegate check', () => {
     [404, '<html>', 3, 'is not Tidegate; check --url'],
     [302, '', 3, 'is not Tidegate; check --url'],
     [400, { message: '\u001b[2Jgone' }, 2, '\\u001b[2Jgone'],
-  ])('%i %j: exit code %i with what to do', async (status, body, code, message) => {
+  ])('explains the response %i %j, and exits with %i', async (status, body, code, message) => {
     fakeService.respondWith(status, body)
     const result = await tidegate(['check', 'user:123', '--url', fakeService.url])
     expect(result).toMatchObject({ code, out: '' })
@@ -295,7 +295,7 @@ describe('tidegate peek', () => {
     [DENIED, 1, /^would be denied {2}user:123 {2}retry in 1 s, 0 of 100 left/],
     [{ remaining: 1, limit: 5 }, 0, 'would be allowed  user:123  1 of 5 left\n'],
     [{ remaining: 0, limit: 5 }, 1, 'would be denied  user:123  0 of 5 left\n'],
-  ])('%j: exit code %i', async (body, code, line) => {
+  ])('%j exits with %i', async (body, code, line) => {
     fakeService.respondWith(200, body)
     const result = await tidegate(['peek', 'user:123', '--policy', 'a b', '--url', fakeService.url])
     expect(result).toMatchObject({ code, err: '' })

@@ -89,15 +89,15 @@ interface ListenError extends NodeJS.ErrnoException {
 
 function startErrorMessage(error: ListenError): string {
   const { code, message, address, port, hostname, isOfGateway, isOfRls } = error
-  const where = (option: string) => (isOfGateway ? 'in gateway.listen' : `with ${isOfRls ? '--rls' : option}`)
+  const place = (option: string) => (isOfGateway ? 'in gateway.listen' : `with ${isOfRls ? '--rls' : option}`)
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${address} is already in use. Choose another port ${where('--port')}, or stop the program that uses it.`
+      return `Port ${port} of ${address} is already in use. Choose another port ${place('--port')}, or stop the program that uses it.`
     case 'EACCES':
-      return `This user is not allowed to listen on port ${port}. Choose a port above 1023 ${where('--port')}.`
+      return `This user is not allowed to listen on port ${port}. Choose a port above 1023 ${place('--port')}.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${address ?? hostname} is not an address of this machine. Choose another address ${where('--host')}.`
+      return `${address ?? hostname} is not an address of this machine. Choose another address ${place('--host')}.`
     default:
       return `The ${isOfRls ? 'rate limit service for Envoy' : 'service'} could not start: ${message}`
   }

@@ -49,10 +49,10 @@ function validateConfig(file: string, profiles: string | undefined, terminal: Te
     return { summary: '', text: formatConfigErrors(errors, file), errors, warnings: [], unused: [] }
   }
   const { rls, notices } = loaded.config
-  const own = summaryOf(loaded.config)
-  if (rls === undefined) return { summary: own, text: '', errors: [], ...notices }
+  const summary = summaryOf(loaded.config)
+  if (rls === undefined) return { summary, text: '', errors: [], ...notices }
   const limits = validateLimitFiles(rls.files, rls.settings)
-  return { ...limits, ...notices, summary: `${own}, ${limits.summary}` }
+  return { ...limits, ...notices, summary: `${summary}, ${limits.summary}` }
 }
 
 function validateLimitFiles(
@@ -79,12 +79,12 @@ function isLimits(path: string): boolean {
 }
 
 function summaryOf({ policies, rules, gateway, store, notices }: Config): string {
-  const own = [...policies.values()].filter((policy) => BUILT_IN_POLICIES.get(policy.name) !== policy)
-  const where = store.kind === 'memory' ? 'memory' : store.scheme
+  const ownPolicies = [...policies.values()].filter((policy) => BUILT_IN_POLICIES.get(policy.name) !== policy)
+  const storeName = store.kind === 'memory' ? 'memory' : store.scheme
   const routes = gateway === undefined ? '' : `, ${plural(gateway.routes.length, 'route', 'routes')}`
   const { length } = notices.warnings
   const warnings = length === 0 ? '' : `, ${plural(length, 'warning', 'warnings')}`
-  return `${plural(own.length, 'policy', 'policies')}, ${plural(rules.length, 'rule', 'rules')}${routes}, store ${where}${warnings}`
+  return `${plural(ownPolicies.length, 'policy', 'policies')}, ${plural(rules.length, 'rule', 'rules')}${routes}, store ${storeName}${warnings}`
 }
 
 function plural(count: number, one: string, many: string): string {

@@ -33,14 +33,14 @@ export function formatConfigErrors(errors: readonly ConfigError[], file: string)
 }
 
 function describe({ line, column, path, message }: ConfigError, file: string): string {
-  const what = path === '' ? message : `${path}: ${message}`
-  return line === undefined || file === '' ? what : `${file}:${line}:${column ?? 1}  ${what}`
+  const text = path === '' ? message : `${path}: ${message}`
+  return line === undefined || file === '' ? text : `${file}:${line}:${column ?? 1}  ${text}`
 }
 
 /** Quotes a text from the file for a message, shortened and with control characters escaped. */
 export function quote(text: string): string {
-  const shown = text.length > 60 ? `${text.slice(0, 57)}…` : text
-  return JSON.stringify(shown).replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
+  const excerpt = text.length > 60 ? `${text.slice(0, 57)}…` : text
+  return JSON.stringify(excerpt).replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
 }

@@ -51,7 +51,7 @@ export function valuesThrough(scalar: (schema: JsonSchema) => JsonSchema) {
     trueOrFalse: (schema: JsonSchema): JsonSchema => scalar({ type: 'boolean', ...schema }),
     /** A port, `host:port`, or an object with options. */
     place: (schema: JsonSchema): JsonSchema => scalar({ type: ['integer', 'string', 'object'], ...schema }),
-    whole: (schema: JsonSchema): JsonSchema => scalar({ type: 'integer', ...schema }),
+    wholeNumber: (schema: JsonSchema): JsonSchema => scalar({ type: 'integer', ...schema }),
     /** A number, or text such as `30s` or `100/1m` that the reader of the option parses. */
     quantity: (schema: JsonSchema): JsonSchema => scalar({ type: ['number', 'string'], ...schema }),
     duration: (schema: JsonSchema): JsonSchema =>

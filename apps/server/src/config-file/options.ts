@@ -11,7 +11,7 @@ export function optionOf(document: ConfigDocument) {
   return {
     text: (...path: string[]) => valueAt(path) as string,
     textIfAny: (...path: string[]) => valueAt(path) as string | undefined,
-    whole: (...path: string[]) => valueAt(path) as number,
+    wholeNumber: (...path: string[]) => valueAt(path) as number,
 
     /** Whole milliseconds, by default up to an hour. */
     durationMs(path: Path & readonly string[], { minMs = 1, max = '1h' } = {}): number {

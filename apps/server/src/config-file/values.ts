@@ -27,7 +27,7 @@ export function valuesOf(
 ): unknown {
   let count = 0
   /** The collections that are being read: an alias of one of these would recurse forever. */
-  const open = new Set<unknown>()
+  const openNodes = new Set<unknown>()
   /** The last anchor of each name. The library would search the whole document for each alias. */
   const anchors = new Map<string, unknown>()
   let aliasesOpen = 0
@@ -45,9 +45,9 @@ export function valuesOf(
     const { anchor } = (node ?? {}) as { anchor?: string }
     if (anchor !== undefined && aliasesOpen === 0) anchors.set(anchor, node)
     if (isMap(node) || isSeq(node)) {
-      open.add(node)
+      openNodes.add(node)
       const inside = isMap(node) ? readMap(node.items, schema, path) : readList(node.items, schema, path)
-      open.delete(node)
+      openNodes.delete(node)
       return inside
     }
     if (readScalar !== undefined && isScalar(node)) return readScalar(node, path)
@@ -60,7 +60,7 @@ export function valuesOf(
 
   function readAlias(name: string, schema: JsonSchema | undefined, path: Path, keyOffset: number): unknown {
     const target = anchors.get(name)
-    if (target === undefined || open.has(target)) {
+    if (target === undefined || openNodes.has(target)) {
       const problem =
         target === undefined
           ? `unknown anchor *${name}; write &${name} at the value to repeat, before this line`

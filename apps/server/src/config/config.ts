@@ -95,7 +95,7 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Omit
     gateway,
     rls: readRls(document, overrides.rls ?? {}, { host, port }),
     health: Object.freeze({
-      statusWhenStoreIsDown: option.whole('health', 'statusWhenStoreIsDown') as 200 | 503,
+      statusWhenStoreIsDown: option.wholeNumber('health', 'statusWhenStoreIsDown') as 200 | 503,
     }),
     log: Object.freeze({ level: option.text('log', 'level') as LogLevel }),
     limits,
@@ -114,7 +114,7 @@ function warnOfMemory(document: ConfigDocument, gateway: GatewayConfig | undefin
 
 /** The port of a Spring file is for the gateway: the service uses `management.server.port`, or another port. */
 function readPort(document: ConfigDocument): number {
-  const port = optionOf(document).whole('port')
+  const port = optionOf(document).wholeNumber('port')
   if (document.at(['port']) !== undefined) return port
   const path = ['management', 'server', 'port']
   const management = document.isValid(path) ? document.at(path) : undefined
@@ -144,7 +144,7 @@ function readProxies(document: ConfigDocument): Proxies {
   return defineProxies({
     trusted,
     header: option.text('forwardedHeader') as Proxies['header'],
-    ipv6Prefix: option.whole('ipv6Prefix'),
+    ipv6Prefix: option.wholeNumber('ipv6Prefix'),
   })
 }
 
@@ -156,7 +156,7 @@ function readAllowedHosts(document: ConfigDocument): ReadonlySet<string> {
 function readLimits(document: ConfigDocument): Config['limits'] {
   const option = optionOf(document)
   const limits = Object.freeze({
-    maxHeaderBytes: option.whole('limits', 'maxHeaderBytes'),
+    maxHeaderBytes: option.wholeNumber('limits', 'maxHeaderBytes'),
     headersTimeoutMs: option.durationMs(['limits', 'headersTimeout']),
     requestTimeoutMs: option.durationMs(['limits', 'requestTimeout']),
     responseTimeoutMs: option.durationMs(['limits', 'responseTimeout']),

@@ -12,7 +12,7 @@ const GRACE_MS = 200
 export async function drain(server: Server, timeoutMs: number): Promise<void> {
   const ended = once(server, 'close')
   const idle = setInterval(() => closeIdle(server), GRACE_MS)
-  const late = setTimeout(
+  const timeout = setTimeout(
     () => {
       for (const socket of connectionsOf(server)) socket.destroy()
     },
@@ -23,5 +23,5 @@ export async function drain(server: Server, timeoutMs: number): Promise<void> {
   Server.prototype.close.call(server)
   await ended
   clearInterval(idle)
-  clearTimeout(late)
+  clearTimeout(timeout)
 }

@@ -28,14 +28,14 @@ export function buildLiveEvent(
 ): LiveEvent {
   const { counters } = now
   const seconds = before === undefined ? 0 : Math.max(0, (now.atMs - before.atMs) / 1000)
-  const passed = since(before?.counters ?? counters, counters)
+  const increase = since(before?.counters ?? counters, counters)
   const perSecond = (count: number) => (seconds === 0 ? 0 : round(count / seconds, 1))
   const rates = (some: readonly string[]) => {
     const sum = (of: Readonly<Record<string, Counts>>, which: keyof Counts) =>
       some.reduce((total, name) => total + (of[name]?.[which] ?? 0), 0)
     return {
-      allowed: perSecond(sum(passed.policies, 'allowed')),
-      denied: perSecond(sum(passed.policies, 'denied')),
+      allowed: perSecond(sum(increase.policies, 'allowed')),
+      denied: perSecond(sum(increase.policies, 'denied')),
       allowedTotal: sum(counters.policies, 'allowed'),
       deniedTotal: sum(counters.policies, 'denied'),
     }
@@ -43,7 +43,7 @@ export function buildLiveEvent(
   const names = [...context.activeConfig.policies.keys()].filter((name) =>
     Object.hasOwn(counters.policies, name),
   )
-  const degraded = passed.degraded.open + passed.degraded.closed + passed.degraded.local
+  const degraded = increase.degraded.open + increase.degraded.closed + increase.degraded.local
   const state = stateOf(context.store.isUp, counters.breaker, degraded)
   return {
     timeMs: now.timeMs,
@@ -54,7 +54,7 @@ export function buildLiveEvent(
       return { name, algorithm, onStoreFailure: policy.onStoreFailure, ...rates([name]) }
     }),
     total: rates(names),
-    checkMs: timesOf(passed.times),
+    checkMs: timesOf(increase.times),
     state,
     message: MESSAGES[state],
     degraded: { perSecond: perSecond(degraded), totals: counters.degraded },

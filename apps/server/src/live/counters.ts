@@ -62,19 +62,22 @@ function sumOfKeys(lists: readonly (readonly TopKey[])[]): TopKey[] {
 
 /** The difference of two samples. It is never negative: a process that restarted in between counts as 0. */
 export function since(before: Counters, now: Counters): Pick<Counters, 'policies' | 'times' | 'degraded'> {
-  const more = (a: number | undefined, b: number) => Math.max(0, b - (a ?? 0))
+  const increase = (a: number | undefined, b: number) => Math.max(0, b - (a ?? 0))
   return {
     policies: Object.fromEntries(
       Object.entries(now.policies).map(([name, { allowed, denied }]) => {
-        const old = Object.hasOwn(before.policies, name) ? before.policies[name] : undefined
-        return [name, { allowed: more(old?.allowed, allowed), denied: more(old?.denied, denied) }]
+        const previous = Object.hasOwn(before.policies, name) ? before.policies[name] : undefined
+        return [
+          name,
+          { allowed: increase(previous?.allowed, allowed), denied: increase(previous?.denied, denied) },
+        ]
       }),
     ),
-    times: now.times.map((count, i) => more(before.times[i], count)),
+    times: now.times.map((count, i) => increase(before.times[i], count)),
     degraded: {
-      open: more(before.degraded.open, now.degraded.open),
-      closed: more(before.degraded.closed, now.degraded.closed),
-      local: more(before.degraded.local, now.degraded.local),
+      open: increase(before.degraded.open, now.degraded.open),
+      closed: increase(before.degraded.closed, now.degraded.closed),
+      local: increase(before.degraded.local, now.degraded.local),
     },
   }
 }

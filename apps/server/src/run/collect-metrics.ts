@@ -16,7 +16,7 @@ interface PendingRequest {
  * because Prometheus treats a decreasing counter as a reset.
  */
 export function collectMetricsForWorkers(): void {
-  const open = new Map<number, PendingRequest>()
+  const pendingRequests = new Map<number, PendingRequest>()
   const last = new Map<number, MetricsSnapshot>()
   const ended = new Map<string, number>()
   let nextId = 0
@@ -34,27 +34,27 @@ export function collectMetricsForWorkers(): void {
       ended.set(series, (ended.get(series) ?? 0) + value.value)
     }
     last.delete(worker.id)
-    for (const id of open.keys()) settle(id, worker)
+    for (const id of pendingRequests.keys()) settle(id, worker)
   })
 
   function requestAll(requester: Worker, requesterId: number): void {
     const id = nextId++
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected())
     const respond = (text: Promise<string> | undefined) => {
-      clearTimeout(late)
-      open.delete(id)
+      clearTimeout(timeout)
+      pendingRequests.delete(id)
       Promise.resolve(text).then((text) =>
         sendToWorker(requester, { tidegate: 'metrics', id: requesterId, text }),
       )
     }
-    const late = setTimeout(() => respond(undefined), WITHIN_MS).unref()
+    const timeout = setTimeout(() => respond(undefined), WITHIN_MS).unref()
     const missing = new Set(workers.map((worker) => worker!.id))
-    open.set(id, { missing, respond: () => respond(sum()) })
+    pendingRequests.set(id, { missing, respond: () => respond(sum()) })
     for (const worker of workers) sendToWorker(worker!, { tidegate: 'get-metrics', id })
   }
 
   function settle(id: number, worker: Worker): void {
-    const pendingRequest = open.get(id)
+    const pendingRequest = pendingRequests.get(id)
     if (pendingRequest?.missing.delete(worker.id) && pendingRequest.missing.size === 0)
       pendingRequest.respond()
   }

@@ -64,13 +64,13 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
 
   async function close(): Promise<void> {
     isStopping = true
-    const ended = running().map(ending)
-    for (const worker of running()) sendToWorker(worker, { tidegate: 'stop' })
-    const late = setTimeout(() => {
-      for (const worker of running()) worker.process.kill('SIGKILL')
+    const ended = runningWorkers().map(exitOf)
+    for (const worker of runningWorkers()) sendToWorker(worker, { tidegate: 'stop' })
+    const timeout = setTimeout(() => {
+      for (const worker of runningWorkers()) worker.process.kill('SIGKILL')
     }, config.limits.stopTimeoutMs + KILL_AFTER_MS)
     await Promise.all(ended)
-    clearTimeout(late)
+    clearTimeout(timeout)
   }
 
   const watch = file === undefined ? undefined : watchFromStart(file)
@@ -93,7 +93,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
     const reload = () => {
       const text = readText(file)
       applyReload(text)
-      for (const [i, worker] of running().entries())
+      for (const [i, worker] of runningWorkers().entries())
         sendToWorker(worker, { tidegate: 'reload', text, isQuiet: i > 0 })
     }
     watch?.subscribe(reload)
@@ -124,10 +124,10 @@ function ready(worker: Worker): Promise<string> {
   })
 }
 
-function ending(worker: Worker): Promise<unknown> {
+function exitOf(worker: Worker): Promise<unknown> {
   return new Promise((resolve) => worker.once('exit', resolve))
 }
 
-function running(): Worker[] {
+function runningWorkers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 }

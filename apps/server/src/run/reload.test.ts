@@ -91,7 +91,7 @@ describe('a file that changes', () => {
   it.each([
     ['empty', ''],
     ['empty but for comments', '\n# policies are to come\n'],
-  ])('to one that is %s changes nothing, because an editor may still be writing it', async (_title, text) => {
+  ])('to a file that is %s changes nothing', async (_title, text) => {
     file.write(text)
     await until('the failure to be counted', async () => (await reloads('failed')) === 1)
     expect((await check()).limit).toBe(10)

@@ -186,7 +186,7 @@ describe('an unavailable store', () => {
     ['release many', RELEASE, { slots: [{ key: 'k', policy: 'slots-open', id: 'a' }] }],
     ['renew', RENEW, { policy: 'slots-open', id: 'a' }],
     ['renew many', RENEW, { slots: [{ key: 'k', policy: 'slots-open', id: 'a' }] }],
-  ])('cannot %s: 503, so that the client sends it again', async (_title, path, body) => {
+  ])('responds to %s with 503', async (_title, path, body) => {
     const {
       status,
       headers,

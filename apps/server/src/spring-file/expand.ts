@@ -21,15 +21,15 @@ export function expandDocument(
   report: Report,
 ): YAMLMap | undefined {
   const anchors = new Map<string, unknown>()
-  const open = new Set<unknown>()
+  const openNodes = new Set<unknown>()
   let count = 0
   if (!isMap(contents)) return undefined
   const root = new YAMLMap()
-  const seen = new Set<string>()
+  const keys = new Set<string>()
   for (const pair of contents.items) {
     const key = textOf(pair.key)
     if (key === undefined) continue
-    reportDuplicate(seen, key, pair.key)
+    reportDuplicate(keys, key, pair.key)
     if (isProperty(key)) insert(root, stepsOf(key), pair.key, pair.value, schema)
     else root.items.push(new Pair(pair.key, resolveAlias(pair.value)))
   }
@@ -39,9 +39,9 @@ export function expandDocument(
   }
   return root
 
-  function reportDuplicate(seen: Set<string>, key: string, node: unknown): void {
-    if (seen.has(key)) report(`duplicate key ${JSON.stringify(key)}; keep one`, offsetOf(node))
-    seen.add(key)
+  function reportDuplicate(keys: Set<string>, key: string, node: unknown): void {
+    if (keys.has(key)) report(`duplicate key ${JSON.stringify(key)}; keep one`, offsetOf(node))
+    keys.add(key)
   }
 
   function expand(node: unknown, schema: JsonSchema | undefined): Node | null {
@@ -49,22 +49,22 @@ export function expandDocument(
     if (isAlias(node)) {
       const target = anchors.get(node.source)
       // Reported later, when the values are read.
-      if (target === undefined || open.has(target)) return node
+      if (target === undefined || openNodes.has(target)) return node
       return expand(target, schema)
     }
     const { anchor } = (node ?? {}) as { anchor?: string }
     if (anchor !== undefined) anchors.set(anchor, node)
     if (!isMap(node) && !isSeq(node)) return (node ?? null) as Node | null
-    open.add(node)
+    openNodes.add(node)
     const inside = isMap(node) ? expandMap(node, schema) : expandList(node, schema)
-    open.delete(node)
+    openNodes.delete(node)
     return inside
   }
 
   function expandMap(map: YAMLMap, schema: JsonSchema | undefined): YAMLMap {
     const result = new YAMLMap()
     result.range = map.range ?? null
-    const seen = new Set<string>()
+    const keys = new Set<string>()
     const merged: unknown[] = []
     for (const { key, value } of map.items) {
       const text = textOf(key)
@@ -72,7 +72,7 @@ export function expandDocument(
         result.items.push(new Pair(key, expand(value, undefined)))
         continue
       }
-      reportDuplicate(seen, text, key)
+      reportDuplicate(keys, text, key)
       if (text === '<<') merged.push(value)
       else insert(result, hasNames(schema) ? stepsOf(text) : [withoutBrackets(text)], key, value, schema)
     }

@@ -51,7 +51,7 @@ describe('a placeholder', () => {
     ['a ${', 'missing "}" of a placeholder'],
     ['${a:${b}', 'missing "}" of a placeholder'],
     ['${loop.a}', 'refers to'],
-  ])('%s has a problem', (written, problem) => {
+  ])('rejects %s', (written, problem) => {
     expect(replace(written)).toStrictEqual({ problem: expect.stringContaining(problem) })
   })
 

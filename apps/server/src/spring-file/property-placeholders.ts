@@ -15,7 +15,7 @@ const MAX_PLACEHOLDERS = 1000
  */
 export function replacePlaceholders(written: string, env: Environment, propertyOf: PropertyOf): Replaced {
   const values: string[] = []
-  const open = new Set<string>()
+  const resolving = new Set<string>()
   let count = 0
   try {
     return { text: replace(written, 0), values }
@@ -33,7 +33,7 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
     let at = 0
     for (;;) {
       const start = text.indexOf('${', at)
-      if (start < 0) return bounded(result + text.slice(at))
+      if (start < 0) return limitLength(result + text.slice(at))
       if (text[start - 1] === '$' || text[start - 1] === '\\') {
         result += `${text.slice(at, start - 1)}\${`
         at = start + 2
@@ -44,7 +44,7 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
         throw new PlaceholderError(
           'missing "}" of a placeholder; write ${name:default}, or $${ for a literal ${',
         )
-      result = bounded(result + text.slice(at, start) + resolve(text.slice(start + 2, end), depth + 1))
+      result = limitLength(result + text.slice(at, start) + resolve(text.slice(start + 2, end), depth + 1))
       at = end + 1
     }
   }
@@ -60,10 +60,10 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
     }
     const property = propertyOf(relaxedPath(name))
     if (property !== undefined && property !== '') {
-      if (open.has(name)) throw new PlaceholderError(`\${${name}} refers to itself; write its value`)
-      open.add(name)
+      if (resolving.has(name)) throw new PlaceholderError(`\${${name}} refers to itself; write its value`)
+      resolving.add(name)
       const value = replace(property, depth)
-      open.delete(name)
+      resolving.delete(name)
       return value
     }
     if (colon !== undefined) return replace(inside.slice(colon + 1), depth)
@@ -76,7 +76,7 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
 
 class PlaceholderError extends Error {}
 
-function bounded(text: string): string {
+function limitLength(text: string): string {
   if (text.length <= MAX_LENGTH) return text
   throw new PlaceholderError(
     `must have at most ${MAX_LENGTH.toLocaleString('en')} characters after its placeholders are replaced`,
@@ -86,8 +86,8 @@ function bounded(text: string): string {
 /** `app.eureka-server` is also APP_EUREKASERVER and APP_EUREKA_SERVER. An empty variable counts as missing. */
 function variableNamed(name: string, env: Environment): string | undefined {
   const spellings = [name, variableOf(name.split('.')), name.replace(/[.-]/g, '_').toUpperCase()]
-  const found = spellings.find((spelling) => Object.hasOwn(env, spelling) && env[spelling])
-  return found === undefined ? undefined : env[found]
+  const spelling = spellings.find((spelling) => Object.hasOwn(env, spelling) && env[spelling])
+  return spelling === undefined ? undefined : env[spelling]
 }
 
 export function relaxedPath(name: string): string {

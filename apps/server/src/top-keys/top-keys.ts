@@ -31,13 +31,13 @@ export function createTopKeys(now: () => number, places = PLACES): TopKeys {
   function turn(): void {
     const time = now()
     if (current !== undefined && time < endsMs) return
-    const passed = current === undefined ? PARTS : Math.floor((time - endsMs) / PART_MS) + 1
-    parts = passed >= PARTS ? [] : parts.slice(Math.max(0, parts.length + passed - PARTS))
+    const elapsedParts = current === undefined ? PARTS : Math.floor((time - endsMs) / PART_MS) + 1
+    parts = elapsedParts >= PARTS ? [] : parts.slice(Math.max(0, parts.length + elapsedParts - PARTS))
     // Periods without a call count as empty parts.
-    for (let i = 1; i < Math.min(passed, PARTS); i++) parts.push(createSketch(1))
+    for (let i = 1; i < Math.min(elapsedParts, PARTS); i++) parts.push(createSketch(1))
     current = createSketch(places)
     parts.push(current)
-    endsMs = passed >= PARTS ? time + PART_MS : endsMs + passed * PART_MS
+    endsMs = elapsedParts >= PARTS ? time + PART_MS : endsMs + elapsedParts * PART_MS
   }
 
   return {

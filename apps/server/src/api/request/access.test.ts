@@ -50,7 +50,7 @@ describe('with an admin token in the configuration', () => {
       ['the token in the query as authorization', {}, 'authorization=Bearer%20the-right-token-1'],
       ['the token in the query as access_token', {}, 'access_token=the-right-token-1'],
       ['the token in a cookie', { cookie: 'token=the-right-token-1' }, ''],
-    ])('%s is 401 without an effect', async (_title, headers, query) => {
+    ])('%s gets 401 without an effect', async (_title, headers, query) => {
       const {
         status,
         body,
@@ -330,7 +330,7 @@ describe('keyPattern', () => {
     ['xuser:1', 400],
     ['user:1x', 400],
     ['user:1%20', 400],
-  ])('%s is %i', async (key, status) => {
+  ])('%s gets %i', async (key, status) => {
     for (const path of [CHECK, REMAINING]) {
       const answer = await service.get(`${path}?key=${key}`)
       expect(answer.status).toBe(status)

@@ -56,7 +56,7 @@ export function withinShareOrFail<T>(
 }
 
 /** The denial of a check that was not sent to the store because its client has too many waiting. */
-export function overloaded({ takeRequest: { policy, cost } }: ParsedCheck): Decision {
+export function overloadDecision({ takeRequest: { policy, cost } }: ParsedCheck): Decision {
   return {
     allowed: false,
     limit: policy.limit,

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { atEndOfTurn } from '../../http/end-of-turn.js'
 import { recordCheck } from '../../metrics/metrics.js'
 import type { Service } from '../../service.js'
-import { overloaded, withinShare } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare } from '../request/in-flight-shares.js'
 import type { ParsedCheck } from '../request/parse-check.js'
 import { type CheckBody, checkBodyOf, checkMessageOf, skippedCheckBodyOf } from './check-body.js'
 
@@ -53,7 +53,7 @@ export function checkOne(
     request,
     1,
     () => service.store.check(parsed.takeRequest),
-    () => overloaded(parsed),
+    () => overloadDecision(parsed),
   )
   whenDecided(decision, reply, respond, (decision) => recordDecision(service, parsed, decision, start))
 }
@@ -80,7 +80,7 @@ export function takeAll(
     request,
     checks.length,
     () => service.store.take(checks.map(({ takeRequest }) => takeRequest)),
-    () => ({ allowed: false, decisions: checks.map(overloaded), retryAfterMs: 1000, delayMs: 0 }),
+    () => ({ allowed: false, decisions: checks.map(overloadDecision), retryAfterMs: 1000, delayMs: 0 }),
   )
   whenDecided(
     result,

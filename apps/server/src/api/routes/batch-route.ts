@@ -15,7 +15,7 @@ import {
   UNAVAILABLE,
 } from '../openapi/schemas.js'
 import { callersOnly } from '../request/access.js'
-import { overloaded, withinShare } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare } from '../request/in-flight-shares.js'
 import { type CheckInput, type ParsedCheck, parseCheck } from '../request/parse-check.js'
 import { checkBodyOf, checkMessageOf } from '../response/check-body.js'
 import { sendDenial, sendUnavailable } from '../response/denial.js'
@@ -102,7 +102,7 @@ function checkEach(
         ? Promise.all(results)
         : (results as Decision[])
     },
-    () => parsed.map(overloaded),
+    () => parsed.map(overloadDecision),
   )
   whenDecided(
     all,

@@ -81,13 +81,13 @@ export function checkRules(
     })
   }
   takeAll(service, parsed, request, reply, (outcome) => {
-    const shown = reportedLimits(outcome)
-    setRateLimitHeaders(shown, reply)
+    const limits = reportedLimits(outcome)
+    setRateLimitHeaders(limits, reply)
     const closed = closedDecisionIn(outcome)
     const body = { ...rulesBodyOf(matched, outcome), withoutKey }
     if (outcome.allowed) reply.send(body)
     else if (closed !== undefined) sendUnavailable(request, reply, closed)
-    else sendDenial(body, shown, request, reply)
+    else sendDenial(body, limits, request, reply)
   })
 }
 

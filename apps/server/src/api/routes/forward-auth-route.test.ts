@@ -365,7 +365,7 @@ describe('forward-auth security', () => {
       { path: `${FORWARD_AUTH}?peek=false`, headers: forwarded('GET', '/', '192.0.2.1') },
       'peek must have no value or true, got "false"; write ?peek.',
     ],
-  ])('%s gets 400 with what to configure', async (_title, sent, message) => {
+  ])('%s gets 400 with advice', async (_title, sent, message) => {
     const { status, body } = await ask(service, sent)
     expect([status, body.error]).toStrictEqual([400, 'bad_request'])
     expect(body.message).toContain(message)

@@ -12,7 +12,7 @@ import {
   forwardAuthQuery,
   readForwardAuthOptions,
 } from '../request/forward-auth-options.js'
-import { overloaded, withinShare } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare } from '../request/in-flight-shares.js'
 import { matchRules } from '../request/matched-rules.js'
 import { assertFromProxy, originalFacts, TOKEN_HEADER } from '../request/original-facts.js'
 import { FORWARD_AUTH, type OriginalRequest, readOriginalRequest } from '../request/original-request.js'
@@ -152,7 +152,7 @@ function peekAll(
     request,
     checks.length,
     () => Promise.all(checks.map(({ takeRequest }) => service.store.peek(takeRequest))),
-    () => checks.map(overloaded),
+    () => checks.map(overloadDecision),
   )
   whenDecided(decisions, reply, (decisions) => {
     respond({ checks, allowed: decisions.every(({ allowed }) => allowed), decisions })

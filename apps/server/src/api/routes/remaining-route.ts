@@ -9,7 +9,7 @@ import {
   UNKNOWN_POLICY,
 } from '../openapi/schemas.js'
 import { callersOnly } from '../request/access.js'
-import { overloaded, withinShare } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare } from '../request/in-flight-shares.js'
 import { assertNoBody } from '../request/no-body.js'
 import { type CheckInput, parsePeek } from '../request/parse-check.js'
 import { checkBodyOf, setRateLimitHeaders } from '../response/check-body.js'
@@ -34,7 +34,7 @@ export function remainingRoutes(app: FastifyInstance, service: Service): void {
       request,
       1,
       () => service.store.peek(parsed.takeRequest),
-      () => overloaded(parsed),
+      () => overloadDecision(parsed),
     )
     whenDecided(result, reply, (decision) => {
       setRateLimitHeaders([{ decision, policy: parsed.activePolicy.policy }], reply)

@@ -18,7 +18,7 @@ function fileSchema(
   springs: (values: Values) => Record<string, JsonSchema>,
 ): JsonSchema {
   const values = valuesThrough(scalar)
-  const { text, word, whole, duration } = values
+  const { text, word, wholeNumber, duration } = values
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'tidegate.yaml',
@@ -30,7 +30,7 @@ function fileSchema(
         description: 'The address to listen on; 0.0.0.0 or :: for all addresses.',
         default: '127.0.0.1',
       }),
-      port: whole({
+      port: wholeNumber({
         description: 'The port to listen on; 0 for any free port.',
         minimum: 0,
         maximum: 65_535,
@@ -119,7 +119,7 @@ function fileSchema(
         enum: ['x-forwarded-for', 'forwarded'],
         default: 'x-forwarded-for',
       }),
-      ipv6Prefix: whole({
+      ipv6Prefix: wholeNumber({
         description: 'Number of leading bits of an IPv6 address that identify a client.',
         minimum: 1,
         maximum: 128,
@@ -129,7 +129,7 @@ function fileSchema(
       ...springs(values),
       rls: rlsSchema(values),
       health: section('Responses to health checks.', {
-        statusWhenStoreIsDown: whole({
+        statusWhenStoreIsDown: wholeNumber({
           description:
             'The status while the store is unavailable: 200 keeps this instance in service, 503 takes it out.',
           enum: [200, 503],
@@ -145,7 +145,7 @@ function fileSchema(
         }),
       }),
       limits: section('Sizes and timeouts of requests and responses. Bodies: 64 KiB, a batch 512 KiB.', {
-        maxHeaderBytes: whole({
+        maxHeaderBytes: wholeNumber({
           description: 'Maximum size of request line and headers, in bytes.',
           minimum: 1024,
           maximum: 1_048_576,

@@ -92,8 +92,8 @@ export function policyAt(
   const policy = policies.get(name)
   if (policy !== undefined) return policy
   const names = [...policies.keys()]
-  const own = names.filter((name) => !BUILT_IN_POLICIES.has(name))
-  const choices = [...own, ...BUILT_IN_POLICIES.keys()].slice(0, 20).join(', ')
+  const namesInFile = names.filter((name) => !BUILT_IN_POLICIES.has(name))
+  const choices = [...namesInFile, ...BUILT_IN_POLICIES.keys()].slice(0, 20).join(', ')
   const advice = didYouMean(name, names) ?? `write one of ${choices}`
   document.addError(path, `unknown policy ${JSON.stringify(name)}; ${advice}`)
   return STAND_IN

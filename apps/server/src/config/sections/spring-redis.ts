@@ -23,13 +23,13 @@ export function springRedis(document: ConfigDocument): SpringRedis | undefined {
   const at = (...steps: string[]) => document.at([...path, ...steps])
   const tls = at('ssl') === true || at('ssl', 'enabled') === true
   const textAt = (...steps: string[]) => (at(...steps) as string | undefined) || undefined
-  const where = addressOf()
+  const address = addressOf()
   return {
-    ...where,
-    path: where.path,
+    ...address,
+    path: address.path,
     username: textAt('username'),
     password: textAt('password'),
-    tls: tls && !where.url.startsWith('rediss:'),
+    tls: tls && !address.url.startsWith('rediss:'),
     connectTimeoutMs: springDurationAt(document, [...path, 'connect-timeout']),
   }
 

@@ -51,12 +51,12 @@ export function readStore(document: ConfigDocument, overridingUrl: string | unde
   if (problem !== undefined)
     document.addError(spring?.path ?? (isText ? ['store'] : ['store', 'url']), problem)
   const url = overridingUrl ?? inFile
-  const maxKeys = option.whole('store', 'maxKeys')
+  const maxKeys = option.wholeNumber('store', 'maxKeys')
   const deadlineMs = option.durationMs(['store', 'deadline'], MAX_WAIT)
   const denialCacheMs = option.durationMs(['store', 'denialCache'], { minMs: 0 })
   const options = Object.freeze({
     prefix: option.text('store', 'prefix'),
-    maxBatch: option.whole('store', 'maxBatch'),
+    maxBatch: option.wholeNumber('store', 'maxBatch'),
     connectTimeoutMs: option.durationMs(['store', 'connectTimeout'], MAX_WAIT),
     ...login(document),
     ...tls(document),

@@ -9,15 +9,16 @@ export function breakerSettings(document: ConfigDocument, name: string): Breaker
   const places = placesOf(document, 'circuitbreaker', name)
   const first = <T>(read: (place: string[]) => T | undefined) =>
     places.map(read).find((value) => value !== undefined)
-  const whole = (option: string) => first((place) => numberAt(document, [...place, option]))
+  const wholeNumber = (option: string) => first((place) => numberAt(document, [...place, option]))
   return Object.freeze({
-    slidingWindowSize: whole('sliding-window-size') ?? BREAKER_DEFAULTS.slidingWindowSize,
-    minimumNumberOfCalls: whole('minimum-number-of-calls') ?? BREAKER_DEFAULTS.minimumNumberOfCalls,
-    failureRateThreshold: whole('failure-rate-threshold') ?? BREAKER_DEFAULTS.failureRateThreshold,
+    slidingWindowSize: wholeNumber('sliding-window-size') ?? BREAKER_DEFAULTS.slidingWindowSize,
+    minimumNumberOfCalls: wholeNumber('minimum-number-of-calls') ?? BREAKER_DEFAULTS.minimumNumberOfCalls,
+    failureRateThreshold: wholeNumber('failure-rate-threshold') ?? BREAKER_DEFAULTS.failureRateThreshold,
     waitMs:
       first((place) => springDurationAt(document, [...place, 'wait-duration-in-open-state'])) ??
       BREAKER_DEFAULTS.waitMs,
-    halfOpenCalls: whole('permitted-number-of-calls-in-half-open-state') ?? BREAKER_DEFAULTS.halfOpenCalls,
+    halfOpenCalls:
+      wholeNumber('permitted-number-of-calls-in-half-open-state') ?? BREAKER_DEFAULTS.halfOpenCalls,
   })
 }
 

@@ -79,8 +79,8 @@ export function readGateway(document: ConfigDocument, file: RouteReferences): Ga
     policies: Object.freeze(reader.policies()),
     cors: Object.freeze(readCorsRules(document)),
     connections: readConnections(document, ['gateway']),
-    maxConnections: option.whole('gateway', 'maxConnections'),
-    minBodyRate: option.whole('gateway', 'minBodyRate'),
+    maxConnections: option.wholeNumber('gateway', 'maxConnections'),
+    minBodyRate: option.wholeNumber('gateway', 'minBodyRate'),
     accessLog: option.text('gateway', 'accessLog') as GatewayConfig['accessLog'],
   })
 }

@@ -73,7 +73,7 @@ function nameIn(shortcut: string): string {
   return shortcut.slice(0, shortcut.indexOf('='))
 }
 
-export function routesSchema({ text, whole, duration, trueOrFalse }: Values): JsonSchema {
+export function routesSchema({ text, wholeNumber, duration, trueOrFalse }: Values): JsonSchema {
   return {
     type: 'array',
     description: 'Routes to upstreams. A request takes the first route that matches, in ascending order.',
@@ -97,7 +97,7 @@ export function routesSchema({ text, whole, duration, trueOrFalse }: Values): Js
           items: text({ examples: ['http://localhost:8081'] }),
           examples: ['http://localhost:8081'],
         },
-        order: whole({
+        order: wholeNumber({
           description: 'Routes with a smaller order are tried first.',
           minimum: -2_147_483_648,
           maximum: 2_147_483_647,
@@ -142,7 +142,7 @@ export const defaultFiltersSchema = () =>
   parts('Filters of every route, before its own.', ['AddResponseHeader=X-Response-Default-Red, Default-Blue'])
 
 export function gatewaySchema(values: Values): JsonSchema {
-  const { text, word, whole, duration, place, trueOrFalse } = values
+  const { text, word, wholeNumber, duration, place, trueOrFalse } = values
   return {
     ...section('A reverse proxy in front of your services, with rate limits per route. Default: none.', {
       listen: place({
@@ -156,7 +156,7 @@ export function gatewaySchema(values: Values): JsonSchema {
             description: 'The address to listen on; 0.0.0.0 or :: for all addresses.',
             default: '127.0.0.1',
           }),
-          port: whole({
+          port: wholeNumber({
             description: 'The port to listen on; 0 for any free port.',
             minimum: 0,
             maximum: 65_535,
@@ -216,7 +216,7 @@ export function gatewaySchema(values: Values): JsonSchema {
         default: '30s',
       }),
       bodyTimeout: duration({ description: 'How long an upstream may pause within a body.', default: '30s' }),
-      minBodyRate: whole({
+      minBodyRate: wholeNumber({
         description:
           'Bytes per second at which a request body must arrive on average, after its first 20 seconds; 0 accepts any rate.',
         minimum: 0,
@@ -224,7 +224,7 @@ export function gatewaySchema(values: Values): JsonSchema {
         default: 100,
       }),
       connections: connectionsSchema(values),
-      maxConnections: whole({
+      maxConnections: wholeNumber({
         description: 'Maximum number of connections to one upstream.',
         minimum: 1,
         maximum: 65_535,

@@ -158,7 +158,7 @@ function partNamed<Site, Made>(
   }
   const names = Object.keys(parts)
   if (kind === 'filter' && path[0] === 'spring') {
-    const near = didYouMean(
+    const suggestion = didYouMean(
       name,
       names.filter((other) => other[0] === name[0]),
     )
@@ -166,7 +166,10 @@ function partNamed<Site, Made>(
     const advice = !isClassName
       ? 'write a name, or a name with values such as StripPrefix=1'
       : `if it is a class of your application and the routes are safe without it, write gateway: { ignoreFilters: [${name}] }`
-    document.addError(at, `unknown filter ${quote(name)}; ${near === undefined ? '' : `${near} `}${advice}`)
+    document.addError(
+      at,
+      `unknown filter ${quote(name)}; ${suggestion === undefined ? '' : `${suggestion} `}${advice}`,
+    )
     return undefined
   }
   const advice = didYouMean(name, names) ?? choiceOf(names)

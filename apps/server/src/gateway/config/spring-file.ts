@@ -90,8 +90,8 @@ function errorOf(document: ConfigDocument, { path }: UnusedOption): string | und
     return 'is an environment variable: routes and filters in the environment are not read; write them into this file, and unset the variable'
   }
   if (path.length === 1) {
-    const near = nearSection(document, String(path[0]))
-    return near === undefined ? undefined : `unknown option; did you mean ${quote(near)}?`
+    const suggestion = nearSection(document, String(path[0]))
+    return suggestion && `unknown option; did you mean ${quote(suggestion)}?`
   }
   if (beside === undefined) return undefined
   if (beside[0] === 'mvc' || beside.join('.') === 'server.webmvc') {
@@ -105,8 +105,8 @@ function errorOf(document: ConfigDocument, { path }: UnusedOption): string | und
   const options = Object.keys(parent?.properties ?? {})
   const name = String(path.at(-1))
   if (Object.keys(BESIDE_ROUTES).some((start) => isInside(beside, start))) return undefined
-  const near = misspelledOption(name, options)
-  return near === undefined ? undefined : `unknown option; did you mean ${quote(near)}?`
+  const suggestion = misspelledOption(name, options)
+  return suggestion && `unknown option; did you mean ${quote(suggestion)}?`
 }
 
 function warningOf({ path, value, keys }: UnusedOption): string | undefined {

@@ -142,7 +142,7 @@ describe('the headers of a request', () => {
   it.each([
     [true, 'public.test'],
     [false, 'upstream'],
-  ])('have with preserveHost %s the Host %s', async (preserveHost, expected) => {
+  ])('have, with preserveHost %s, the Host %s', async (preserveHost, expected) => {
     const fields = await seen(['Host: public.test'], { route: { preserveHost } })
     const upstreamHost = new URL(upstream.url).host
     expect(fields.get('host')).toStrictEqual([expected === 'upstream' ? upstreamHost : expected])

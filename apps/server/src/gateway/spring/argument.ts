@@ -44,7 +44,7 @@ export function text(value: unknown): string {
   throw invalid(`must be text, got ${formatValue(value)}`)
 }
 
-export function whole(min: number, max = 1_000_000_000): Read<number> {
+export function wholeNumber(min: number, max = 1_000_000_000): Read<number> {
   return (value) => {
     const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
     if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)

@@ -13,9 +13,9 @@ const FRAMING = new Set(['content-length', 'expect', 'host'])
 export function headerName(value: unknown): string {
   const name = anyHeaderName(value)
   if (!isHopByHop(name) && !FRAMING.has(name)) return name
-  const instead =
+  const advice =
     name === 'host' ? '; use PreserveHostHeader to forward the host of the client' : '; remove the filter'
-  throw invalid(`${quote(text(value))} is set by the gateway itself and cannot be changed${instead}`)
+  throw invalid(`${quote(text(value))} is set by the gateway itself and cannot be changed${advice}`)
 }
 
 /** Reads any header name, in lower case. */

@@ -83,7 +83,7 @@ describe('parseCost', () => {
     ],
     ['5', 'must depend on input or output, such as "input*3 + output*15", got "5"'],
     ['input*0', 'must depend on input or output, such as "input*3 + output*15", got "input*0"'],
-  ])('rejects %j and says what to write', (text, problem) => {
+  ])('rejects %j with advice', (text, problem) => {
     expect(problemIn(text)).toBe(problem)
   })
 

@@ -65,7 +65,7 @@ describe('JsonScanner', () => {
     ['{}}', false],
     ['{} {}', false],
     ['--boundary\r\ncontent', false],
-  ])('takes %j as a whole object: %s', (text, isWhole) => {
+  ])('reports whether %j is one complete object: %s', (text, isWhole) => {
     expect(scan(text).scanner.isWholeObject).toBe(isWhole)
   })
 

@@ -85,7 +85,7 @@ function readSettings(document: ConfigDocument): RlsSettings {
     mergeDomains: flag('mergeDomains'),
     nearLimitRatio: readRatio(document),
     onStoreFailure: option.text('rls', 'onStoreFailure') as RlsSettings['onStoreFailure'],
-    instances: option.whole('rls', 'instances'),
+    instances: option.wholeNumber('rls', 'instances'),
   })
 }
 

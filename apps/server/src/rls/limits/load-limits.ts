@@ -42,9 +42,9 @@ export function loadLimits(
     // A duplicate domain that may not be merged is only checked for errors.
     const domain = mergeDomains && definition !== undefined ? definition.domain : newDomain(read.isAtomic)
     read.addTo(domain)
-    const own = [...read.errors()]
-    if (definition !== undefined) own.push(...duplicateErrors(read, definition, mergeDomains))
-    if (own.length > 0) errors.push({ file, errors: own })
+    const fileErrors = [...read.errors()]
+    if (definition !== undefined) fileErrors.push(...duplicateErrors(read, definition, mergeDomains))
+    if (fileErrors.length > 0) errors.push({ file, errors: fileErrors })
     if (read.domain !== '') domains.set(read.domain, definition ?? { domain, file })
   }
   if (errors.length > 0) return { errors }

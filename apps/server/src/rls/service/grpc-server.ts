@@ -93,9 +93,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     close(timeoutMs) {
       listener.close()
       return new Promise((resolve) => {
-        const late = setTimeout(() => server.forceShutdown(), timeoutMs)
+        const timeout = setTimeout(() => server.forceShutdown(), timeoutMs)
         server.tryShutdown(() => {
-          clearTimeout(late)
+          clearTimeout(timeout)
           // The shutdown closes sessions, and a client in a TLS handshake has none.
           for (const socket of connectionsOf(listener)) socket.destroy()
           resolve()

@@ -114,10 +114,10 @@ export function createRateLimitService(options: RateLimitServiceOptions): RateLi
         response.responseHeadersToAdd = responseHeaders(names, statuses, isQuota)
       }
       if (settings.dynamicMetadata) {
-        const passed = applied.flatMap(({ metadata, isUnlimited }, i) =>
+        const passedMetadata = applied.flatMap(({ metadata, isUnlimited }, i) =>
           metadata !== undefined && !isUnlimited && statuses[i]!.code === CODE.ok ? [metadata] : [],
         )
-        response.dynamicMetadata = dynamicMetadata(request, passed)
+        response.dynamicMetadata = dynamicMetadata(request, passedMetadata)
       }
       return response
     },

@@ -1,4 +1,4 @@
-import { duration, flag, invalid, optional, rate, text, whole, withDefault } from '../argument.js'
+import { duration, flag, invalid, optional, rate, text, wholeNumber, withDefault } from '../argument.js'
 import { defineFilter, type FilterContext, type FilterEffect } from '../filter.js'
 import { resolverName, USER_KEY_RESOLVER } from '../key-resolvers.js'
 
@@ -8,12 +8,12 @@ const common = {
   'key-resolver': withDefault(resolverName, USER_KEY_RESOLVER),
   blockFor: optional(duration),
   onStoreFailure: optional(text),
-  instances: optional(whole(1)),
+  instances: optional(wholeNumber(1)),
 }
 const DEFAULT_WINDOW_SECONDS = 3600
 const windows = {
-  limit: withDefault(whole(1), 100),
-  windowSeconds: optional(whole(1, 31_622_400)),
+  limit: withDefault(wholeNumber(1), 100),
+  windowSeconds: optional(wholeNumber(1, 31_622_400)),
   window: optional(duration),
   countDenied: optional(flag),
 }
@@ -21,7 +21,7 @@ const windows = {
 const MAX_FIXED_LIMIT = 999_999_999_999_999
 const fixedWindows = {
   ...windows,
-  limit: withDefault(whole(1, MAX_FIXED_LIMIT), 100),
+  limit: withDefault(wholeNumber(1, MAX_FIXED_LIMIT), 100),
   start: optional(text),
   timeZone: optional(text),
 }
@@ -79,7 +79,7 @@ export const SlidingWindowCounterRateLimiter = slidingFilter(
 
 export const TokenBucketRateLimiter = defineFilter({
   example: '{ name: TokenBucketRateLimiter, args: { capacity: 100, refillRate: 10 } }',
-  args: { capacity: withDefault(whole(1), 100), refillRate: withDefault(rate, 10), ...common },
+  args: { capacity: withDefault(wholeNumber(1), 100), refillRate: withDefault(rate, 10), ...common },
   shortcut: ['capacity', 'refillRate'],
   make: (args, site) => ownLimit(site, 'token-bucket', args),
 })
@@ -87,7 +87,7 @@ export const TokenBucketRateLimiter = defineFilter({
 export const LeakyBucketRateLimiter = defineFilter({
   example: '{ name: LeakyBucketRateLimiter, args: { capacity: 100, leakRate: 10, queue: true } }',
   args: {
-    capacity: withDefault(whole(1), 100),
+    capacity: withDefault(wholeNumber(1), 100),
     leakRate: withDefault(rate, 10),
     queue: withDefault(flag, false),
     ...common,

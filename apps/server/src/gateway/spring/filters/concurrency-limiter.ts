@@ -1,4 +1,4 @@
-import { duration, formatValue, invalid, optional, text, whole, withDefault } from '../argument.js'
+import { duration, formatValue, invalid, optional, text, wholeNumber, withDefault } from '../argument.js'
 import { defineFilter, type FilterContext } from '../filter.js'
 import { resolverName, USER_KEY_RESOLVER } from '../key-resolvers.js'
 
@@ -22,11 +22,11 @@ export const ConcurrencyLimiter = defineFilter({
   example: '{ name: ConcurrencyLimiter, args: { limit: 10 } }',
   args: {
     policy: optional(text),
-    limit: optional(whole(1, MAX_SLOTS)),
+    limit: optional(wholeNumber(1, MAX_SLOTS)),
     ttl: optional(duration),
     'key-resolver': withDefault(resolverName, USER_KEY_RESOLVER),
     onStoreFailure: optional(text),
-    instances: optional(whole(1)),
+    instances: optional(wholeNumber(1)),
   },
   shortcut: ['policy'],
   make(args, site) {

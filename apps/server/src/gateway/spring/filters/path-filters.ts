@@ -1,7 +1,7 @@
 import { canonicalPath } from '@tidegate/http'
 import { quote } from '../../../config-file/config-error.js'
 import { type Forward, NoCanonicalPath } from '../../route.js'
-import { invalid, regExp, required, text, whole } from '../argument.js'
+import { invalid, regExp, required, text, wholeNumber } from '../argument.js'
 import { defineFilter } from '../filter.js'
 import { javaReplacement } from '../java-replacement.js'
 import { parsePlaceholders } from '../placeholders.js'
@@ -13,7 +13,7 @@ import { parsePlaceholders } from '../placeholders.js'
 
 export const StripPrefix = defineFilter({
   example: 'StripPrefix=1',
-  args: { parts: required(whole(0, 100)) },
+  args: { parts: required(wholeNumber(0, 100)) },
   make: ({ parts }) => ({
     request(forward) {
       const { path } = forward

@@ -7,7 +7,7 @@ import {
   status,
   text,
   unsupported,
-  whole,
+  wholeNumber,
   withDefault,
 } from '../argument.js'
 import { defineFilter, type FilterContext } from '../filter.js'
@@ -23,9 +23,9 @@ export const RequestRateLimiter = defineFilter({
   example:
     '{ name: RequestRateLimiter, args: { redis-rate-limiter.replenishRate: 10, redis-rate-limiter.burstCapacity: 20, key-resolver: "#{@userKeyResolver}" } }',
   args: {
-    'redis-rate-limiter.replenishRate': required(whole(1)),
+    'redis-rate-limiter.replenishRate': required(wholeNumber(1)),
     'redis-rate-limiter.burstCapacity': optional(burstCapacity),
-    'redis-rate-limiter.requestedTokens': withDefault(whole(1), 1),
+    'redis-rate-limiter.requestedTokens': withDefault(wholeNumber(1), 1),
     'key-resolver': withDefault(resolverName, SPRING_DEFAULT_RESOLVER),
     'deny-empty-key': withDefault(flag, true),
     'empty-key-status': withDefault(status(400, 599), 403),
@@ -42,7 +42,7 @@ export const RequestRateLimiter = defineFilter({
     'bucket4j-rate-limiter.refillStyle': BUCKET4J,
     'bucket4j-rate-limiter.requestedTokens': BUCKET4J,
     onStoreFailure: optional(text),
-    instances: optional(whole(1)),
+    instances: optional(wholeNumber(1)),
   },
   shortcut: [],
   make(args, site) {
@@ -113,5 +113,5 @@ function burstCapacity(value: unknown): number {
   if (Number(value) === 0 && value !== '' && value !== null) {
     throw invalid('must not be 0, which denies every request; to deny all, use SetStatus with uri: no://op')
   }
-  return whole(1)(value)
+  return wholeNumber(1)(value)
 }

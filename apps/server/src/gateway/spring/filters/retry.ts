@@ -9,7 +9,7 @@ import {
   number,
   status,
   unsupported,
-  whole,
+  wholeNumber,
   withDefault,
 } from '../argument.js'
 import { defineFilter } from '../filter.js'
@@ -34,7 +34,7 @@ export function defaultRetry(upstreams: number): RouteRetry {
 export const Retry = defineFilter({
   example: 'Retry=3, BAD_GATEWAY, GET, 10ms, 50ms, 2, false',
   args: {
-    retries: withDefault(whole(0, 100), 3),
+    retries: withDefault(wholeNumber(0, 100), 3),
     statuses: withDefault<readonly number[]>(listOf(status(100, 599), true), []),
     methods: withDefault<readonly string[]>(listOf(method), ['GET']),
     'backoff.firstBackoff': withDefault(durationMs, 0),
