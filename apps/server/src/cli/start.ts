@@ -31,7 +31,7 @@ export async function start(flags: StartFlags, terminal: Terminal): Promise<numb
   const rls = rlsFlags(flags)
   const load = (text: FileText) =>
     loadConfig({ text, env: terminal.env, flags: { host, port, store, rls }, profiles })
-  // The primary has validated the file and sends its text, because the file may have changed since.
+  // The primary has validated the file and sends its text, because the file may have changed meanwhile.
   if (cluster.isWorker) return exitCodeOf(startWorker({ load, file }), terminal)
   if (file === undefined && existsSync(DEFAULT_FILE)) {
     terminal.err(`${DEFAULT_FILE} in this folder is not used; to use it, add --config ${DEFAULT_FILE}.`)

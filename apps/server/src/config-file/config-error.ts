@@ -10,7 +10,7 @@ export interface ConfigError {
   readonly message: string
 }
 
-/** Where a value is in the configuration: the keys and indexes that lead to it. */
+/** The path of a value in the configuration: keys and indexes. */
 export type Path = readonly (string | number)[]
 
 /** `['rules', 0, 'key']` as `rules[0].key`. */

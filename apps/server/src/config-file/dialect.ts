@@ -25,7 +25,7 @@ export interface Translation {
 /** An option of the file that was left out, because the schema does not have it. */
 export interface UnusedOption {
   readonly path: Path
-  /** Where its key is in the text. */
+  /** The offset of its key in the text. */
   readonly offset: number
   /** Its value, if it is text, a number, true or false. */
   readonly value: unknown

@@ -8,7 +8,7 @@ import { firstTooDeep, secondDocument, syntaxProblems } from './syntax-errors.js
 import { valuesOf } from './values.js'
 import { type Environment, replaceVariables, toSchemaType } from './variables.js'
 
-/** A configuration file as plain data, with its errors so far. */
+/** The values of a configuration file, and its errors so far. */
 export interface ConfigDocument extends ErrorCollector {
   /** Undefined if the text is not valid YAML. */
   readonly value: unknown

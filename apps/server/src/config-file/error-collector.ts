@@ -10,7 +10,7 @@ export interface ErrorCollector {
   isValid(path: Path): boolean
 }
 
-/** Where to point: at the value, at its key, or at a character of the file. */
+/** The position of an error: its value, its key, or an offset in the file. */
 export type ErrorAnchor = 'value' | 'key' | number
 
 type Place = Pick<ConfigError, 'line' | 'column'>
@@ -49,7 +49,7 @@ export function createErrorCollector(placeOf: (path: Path, at: ErrorAnchor) => P
   }
 }
 
-/** One text for each path. */
+/** A unique text for each path. */
 export function placeName(path: Path): string {
   return JSON.stringify(path)
 }

@@ -4,7 +4,7 @@ import { errorBody, HttpError } from './http-error.js'
 
 export const HEADERS_TOO_LARGE = 'The request line and headers are too large.'
 
-/** Responds to input that Node rejects before it is a request: invalid HTTP, too large or too slow. */
+/** Responds to input that Node rejects as invalid, too large or too slow. */
 export function respondToBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse }
   // After the headers of a response were sent, an error would be read as part of its body.

@@ -32,7 +32,7 @@ function isForwardAuth(url: string): boolean {
   return url.startsWith(FORWARD_AUTH) && /^(?:[/?]|$)/.test(url.slice(FORWARD_AUTH.length))
 }
 
-/** Whether a host is the service's own. Addresses are: requests of foreign pages have a host name, or are cross-site. */
+/** Accepts every address, because requests of foreign pages have a host name or are cross-site. */
 function isOwnHost(host: string | undefined, allowedHosts: ReadonlySet<string>): boolean {
   if (host === undefined || OWN_HOST.test(host)) return true
   return allowedHosts.size > 0 && allowedHosts.has(host.replace(/:\d*$/, '').toLowerCase())
@@ -40,7 +40,7 @@ function isOwnHost(host: string | undefined, allowedHosts: ReadonlySet<string>):
 
 const OWN_HOST = /^(?:(?:[\w-]+\.)?localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])?(?::\d*)?$/i
 
-/** Whether a page of another site sent a request. Not with a token: it requires a preflight, and preflights are rejected. */
+/** A request with a token is not cross-site: a page needs a preflight to send one, and preflights are rejected. */
 function isCrossSite(headers: IncomingHttpHeaders): boolean {
   const { authorization, origin, host } = headers
   if (authorization !== undefined) return false

@@ -25,8 +25,8 @@ export const forwardAuthQuery = {
 const parseQuery = queryReader(forwardAuthQuery)
 
 /**
- * Reads the options in the query of the route. Below its path, the query is the client's. So it is if the proxy passes it on,
- * as Caddy does for a `uri` without `?`. A client can never choose `peek`.
+ * Reads the options in the query of the route. The query is the client's below the path of the route, and if the proxy passes
+ * it on, as Caddy does for a `uri` without `?`. A client can never choose `peek`.
  */
 export function readForwardAuthOptions(url: string, { target }: OriginalRequest): ForwardAuthOptions {
   const own = url.startsWith(`${FORWARD_AUTH}?`) ? queryOf(url) : ''

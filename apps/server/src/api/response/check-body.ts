@@ -46,7 +46,7 @@ export function checkBodyOf(check: ParsedCheck, decision: Decision, message: str
   }
 }
 
-/** The time for a refund. Leased units were taken from the store earlier, and a bucket does not take them back. */
+/** The time for a refund. Leased units were taken from the store earlier; those of a bucket cannot be refunded. */
 function refundTimeMsOf({ timeMs, leasedAtMs }: Decision, { algorithm }: Policy): number | null {
   if (leasedAtMs === undefined) return timeMs
   return algorithm === 'token-bucket' ? null : leasedAtMs

@@ -19,7 +19,7 @@ export function sendProblem(
   return answer(response, status, { ...headers, 'content-type': contentType }, body)
 }
 
-/** Sends a response of the gateway. Returns the size of the body. Aborts the response if the upstream's has begun. */
+/** Sends a response of the gateway. Returns the size of the body. Aborts if the response of the upstream has begun. */
 export function answer(
   response: ServerResponse,
   status: number,

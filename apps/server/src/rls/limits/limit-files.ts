@@ -31,7 +31,7 @@ function unreadable(path: string, message: string): LimitFileText {
   return { file: path, text: { path, message } }
 }
 
-/** The folders to watch, and the files in them. */
+/** The folders among `paths`, and their subfolders. */
 export function foldersOf(paths: readonly string[]): string[] {
   return paths.flatMap((path) => (isFolder(path) ? [path, ...foldersIn(path, 1)] : []))
 }
