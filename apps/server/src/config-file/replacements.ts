@@ -35,8 +35,7 @@ export function createReplacements(): Replacements {
           .replaceAll(show(text), show(written))
           .replaceAll(quote(text), quote(written))
         // The message contains a part of the value, so it is replaced as a whole.
-        if (values.some((value) => safeMessage.includes(value)))
-          return `the value of ${written} is not valid here`
+        if (values.some((value) => safeMessage.includes(value))) return `the value of ${written} is not valid`
       }
       return safeMessage
     },

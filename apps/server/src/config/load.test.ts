@@ -342,7 +342,7 @@ describe('the environment', () => {
     expect(lines.split('\n')).toStrictEqual([
       'TIDEGATE_PORT: must be a whole number from 0 to 65,535, got "80a"; write for example 8080',
       expect.stringMatching(/^TIDEGATE_STORE: "redis:\/\/…@h" is not a valid Redis address/),
-      'TIDEGATE_ADMIN_TOKEN: must be visible ASCII characters without spaces',
+      'TIDEGATE_ADMIN_TOKEN: must consist of visible ASCII characters without spaces',
       'file:1:1  prot: unknown option; did you mean "port"?',
     ])
     expect(errorsOf({ text: '', env: {}, flags: { port: '-1', host: '', store: 'redi://a' } })).toMatch(

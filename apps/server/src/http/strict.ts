@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { show } from '@tidegate/core'
 
 /** Finds problems that Node's parser accepts. Also removes the host from an absolute request target. */
 export function problemOf(request: IncomingMessage): string | undefined {
@@ -10,7 +11,7 @@ export function problemOf(request: IncomingMessage): string | undefined {
   if (!isHost(headers.host ?? '')) return BAD_HOST
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding !== 'chunked')
-    return 'Transfer-Encoding must be chunked, or be left out.'
+    return `Transfer-Encoding must be chunked, got ${show(encoding)}.`
   // Other servers read such a body to the end of the connection, or not at all.
   if (encoding !== undefined && httpVersionMinor === 0) return 'Transfer-Encoding requires HTTP/1.1.'
   if (url.includes('#')) return 'The path must not contain #; send %23 instead.'
@@ -18,14 +19,14 @@ export function problemOf(request: IncomingMessage): string | undefined {
   return undefined
 }
 
-export const BAD_EXPECTATION = 'Expect must be 100-continue, or be left out.'
+export const BAD_EXPECTATION = 'Expect must be 100-continue, or must not be sent.'
 
 /** Whether the Expect header has an unknown expectation. HTTP/1.0 ignores the header. */
 export function hasBadExpectation({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
   return expect !== undefined && httpVersion !== '1.0' && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect)
 }
 
-export const BAD_HOST = 'Host must be a host name or an address, with or without a port.'
+export const BAD_HOST = 'Host must be a host name or an address, such as example.com or 192.0.2.1:8080.'
 
 /** Whether a text is a host. Percent-encoding is not accepted: in a path that contains the host, `%2e%2e` would be `..`. */
 export function isHost(text: string): boolean {
