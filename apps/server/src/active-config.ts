@@ -31,7 +31,7 @@ export interface ActivePolicy {
 }
 
 /** The parts of the service that a configuration uses. */
-interface Uses {
+interface ServiceParts {
   readonly store: FullStore
   readonly metrics: Metrics
   readonly keys: KeyTracker
@@ -40,7 +40,7 @@ interface Uses {
 
 export function activateConfig(
   config: Config,
-  { store, metrics, keys, generatedAdminToken }: Uses,
+  { store, metrics, keys, generatedAdminToken }: ServiceParts,
 ): ActiveConfig {
   const all = [...config.policies.values(), ...(config.gateway?.policies ?? [])]
   const meters = metrics.metersFor(all)
@@ -64,10 +64,10 @@ export function activateConfig(
     router:
       config.gateway &&
       compileRoutes(config.gateway, store, ({ key, decision }, seconds) => {
-        const by = policies.get(decision.policy)!
-        recordCheck(by.meter, decision.allowed, seconds)
+        const activePolicy = policies.get(decision.policy)!
+        recordCheck(activePolicy.meter, decision.allowed, seconds)
         if (decision.degraded !== undefined) metrics.recordDegraded(decision.degraded)
-        if (keys.isTracking) keys.record(by, key, decision.allowed)
+        if (keys.isTracking) keys.record(activePolicy, key, decision.allowed)
       }),
   }
 }

@@ -14,7 +14,7 @@ import { type Instance, type InstanceRegistry, registerInstance, singleInstance 
 import { memoryNaiveCounter, type NaiveCounter, redisNaiveCounter } from './race/naive-counter.js'
 
 /** A store, and the functions that depend on its kind. */
-export interface Composed {
+export interface StoreParts {
   readonly store: FullStore
   /** The instances that share the store, including this one. */
   readonly instanceRegistry: InstanceRegistry
@@ -25,12 +25,12 @@ export interface Composed {
   leaseCounts(): LeaseCounts | undefined
 }
 
-/** Creates the store of a configuration. No other file of the service depends on the kinds of stores. */
+/** Creates the store of a configuration. Only this file depends on the kinds of stores. */
 export function composeStore(
   config: StoreConfig,
   self: Instance,
   onEvent: (event: FailureEvent) => void,
-): Composed {
+): StoreParts {
   if (config.kind === 'memory') {
     const store = new MemoryStore({ maxKeys: config.maxKeys })
     return {
@@ -44,12 +44,12 @@ export function composeStore(
   const { url, options, deadlineMs, denialCacheMs } = config
   const redis = new RedisStore(url, { ...options, denialCacheMs })
   const { connectTimeoutMs = 1000 } = options
-  const guarded = withFallback(redis, { deadlineMs, connectTimeoutMs, onEvent })
+  const fallback = withFallback(redis, { deadlineMs, connectTimeoutMs, onEvent })
   const instanceRegistry = registerInstance(self, instancesOf(redis))
-  const store = withLeases(guarded, { instances: () => Math.max(1, instanceRegistry.list().length) })
+  const store = withLeases(fallback, { instances: () => Math.max(1, instanceRegistry.list().length) })
   return {
     store,
-    breakerState: () => guarded.breakerState,
+    breakerState: () => fallback.breakerState,
     leaseCounts: () => store.leases,
     instanceRegistry,
     counter: redisNaiveCounter(commandsOf(redis)),

@@ -9,13 +9,13 @@ export interface StoreHealth {
 export interface Health {
   /** `memory`, `redis`, `rediss`, `redis+sentinel` or `redis+cluster`. */
   readonly storeKind: string
-  /** Probes the store, unless it was probed a moment ago: health checks must not overload it. */
+  /** Probes the store. Results are reused for a moment, so that health checks do not overload it. */
   probe(): Promise<StoreHealth>
 }
 
 /**
- * The probe is counted, because a full store or a replica answers reads but rejects writes. Its limit is never reached,
- * and the names of policies in a file cannot begin with `tidegate-`.
+ * The probe writes, because a full store or a replica accepts reads but rejects writes. Its limit is never reached, and names
+ * of policies in a file cannot begin with `tidegate-`.
  */
 const PROBE = {
   policy: fixedWindow({ name: 'tidegate-health', limit: 1_000_000_000, window: '1s' }),

@@ -1,8 +1,8 @@
 import { RE2JS } from 're2js'
 
 /*
- * Regular expressions of the configuration. Clients choose the text to match, so the expressions run on RE2, which takes
- * time linear in the text. The syntax is the part of Java's that RE2 supports.
+ * Regular expressions of the configuration. They run on RE2, whose time is linear in the text, because clients choose the text.
+ * The syntax is the part of Java's that RE2 supports.
  */
 
 export interface LinearRegExp {
@@ -59,7 +59,9 @@ function translate(source: string): string | { readonly problem: string } {
       translated += isInClass ? name : `[${name}]`
     } else if (/^\\u./.test(token)) translated += `\\x{${token.replace(/[\\u{}]/g, '')}}`
     else if (isInClass && (token === '&&' || token.startsWith('['))) {
-      return { problem: 'a class within a class and && are not supported; write one class such as [a-z0-9_]' }
+      return {
+        problem: 'a class within a class, and &&, are not supported; write one class such as [a-z0-9_]',
+      }
     } else {
       if (token.startsWith('[')) isInClass = true
       else if (token === ']') isInClass = false
@@ -80,6 +82,6 @@ const PROBLEMS: readonly (readonly [RegExp, string])[] = [
 ]
 
 function problemOf(message: string): string {
-  const known = PROBLEMS.find(([pattern]) => pattern.test(message))
-  return known?.[1] ?? message.replace(/^error parsing regexp: /, '')
+  const entry = PROBLEMS.find(([pattern]) => pattern.test(message))
+  return entry?.[1] ?? message.replace(/^error parsing regexp: /, '')
 }

@@ -13,7 +13,7 @@ const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
 const env = { SECRET: 'hunter2-secret', WORD: 'eighty' }
 
 describe('a file with errors', () => {
-  it.each(files)('%s: all errors are reported, with line, column and what to write', async (file) => {
+  it.each(files)('%s: reports all errors with line, column and what to write', async (file) => {
     const loaded = loadConfig({ file: join(folder, file), env })
     if (!('errors' in loaded)) throw new Error('the file is valid')
     const messages = formatConfigErrors(loaded.errors, file)
@@ -25,7 +25,7 @@ describe('a file with errors', () => {
     await expect(`${messages}\n`).toMatchFileSnapshot(join(folder, file.replace(/\.yaml$/, '.txt')))
   })
 
-  it('has a text file with its messages, and every text file has one', () => {
+  it('has a text file with its messages, and there is no other text file', () => {
     const texts = readdirSync(folder).filter((name) => name.endsWith('.txt'))
     expect(texts.map((name) => name.replace(/\.txt$/, '.yaml')).sort()).toStrictEqual([...files].sort())
     expect(files.length).toBeGreaterThan(40)

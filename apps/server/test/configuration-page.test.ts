@@ -37,8 +37,8 @@ const env = Object.fromEntries(
 )
 
 describe('docs/operators/configuration.md', () => {
-  const plain = options.filter(({ path }) => !builtIns.some((name) => path === `policies.${name}`))
-  it.each(plain)('has $path in a table, with its default', ({ path, schema }) => {
+  const ordinaryOptions = options.filter(({ path }) => !builtIns.some((name) => path === `policies.${name}`))
+  it.each(ordinaryOptions)('has $path in a table, with its default', ({ path, schema }) => {
     const shown = rows.get(path)
     expect(shown).toBeDefined()
     const { default: fallback } = schema
@@ -47,8 +47,8 @@ describe('docs/operators/configuration.md', () => {
   })
 
   it('has no unknown option', () => {
-    const known = options.map(({ path }) => path)
-    expect([...rows.keys()].filter((name) => !known.includes(name))).toStrictEqual([])
+    const paths = options.map(({ path }) => path)
+    expect([...rows.keys()].filter((name) => !paths.includes(name))).toStrictEqual([])
   })
 
   it.each(Object.entries(BUILT_IN))('has the numbers of %s', (name, { algorithm: _, ...numbers }) => {
@@ -72,8 +72,8 @@ function pathsOf(value: unknown, path: string): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => pathsOf(item, `${path}[]`))
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inside]) => {
-    const known = path === 'policies' ? builtIns.includes(name) : path !== 'gateway.cors'
-    const at = path === '' ? name : `${path}.${known ? name : '*'}`
+    const isNamed = path === 'policies' ? builtIns.includes(name) : path !== 'gateway.cors'
+    const at = path === '' ? name : `${path}.${isNamed ? name : '*'}`
     return [at, ...pathsOf(inside, at)]
   })
 }

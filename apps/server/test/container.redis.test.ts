@@ -83,14 +83,14 @@ describe('the image', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({ allowed: true, remaining: 99 })
     expect(runHealthCheck(env)).toBe(0)
-    expect(service.lines.join('\n')).toContain('every client that can reach 0.0.0.0 may check any key')
+    expect(service.lines.join('\n')).toContain('every client that can reach 0.0.0.0 can check any key')
     expect(await service.stop()).toBe(0)
     expect(runHealthCheck(env)).toBe(1)
   })
 })
 
 describe('the compose file', () => {
-  it('has only text in its environment: no without quotes would be a boolean', () => {
+  it('has only strings in its environment', () => {
     for (const { command } of [tidegate, redis]) {
       expect(command.every((word) => typeof word === 'string')).toBe(true)
     }

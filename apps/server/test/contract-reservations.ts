@@ -120,7 +120,7 @@ export function describeReservations(store: () => string, newKey: () => string):
       expect((await post(RESERVE, { key, permits: 200, id: 'second' })).status).toBe(200)
     })
 
-    describe('a response that was lost may be repeated by id:', () => {
+    describe('a request that is repeated with its id', () => {
       it('reserves once', async () => {
         const key = newKey()
         const request = { key, permits: 400, id: 'once' }
@@ -154,7 +154,7 @@ export function describeReservations(store: () => string, newKey: () => string):
         expect(await left('tokens', key)).toBe(1000)
       })
 
-      it('a reserve that arrives after its cancellation takes nothing', async () => {
+      it('takes nothing if its cancellation arrived first', async () => {
         const key = newKey()
         const cancelled = await post(CANCEL, { key, id: 'late' })
         expect(cancelled.status).toBe(200)
@@ -166,7 +166,7 @@ export function describeReservations(store: () => string, newKey: () => string):
       })
     })
 
-    it('an id that was used with other permits is 409', async () => {
+    it('an id that was used with other permits gets 409', async () => {
       const key = newKey()
       await post(RESERVE, { key, permits: 5, id: 'used' })
       expect((await post(RESERVE, { key, permits: 6, id: 'used' })).status).toBe(409)
@@ -202,7 +202,7 @@ export function describeReservations(store: () => string, newKey: () => string):
       ['a refund of 0 units', REFUND, { timeMs: 1, permits: 0 }, 'permits'],
       ['a refund of more than the limit', REFUND, { timeMs: 1, permits: 1001 }, 'permits'],
       ['a refund of a slot', REFUND, { timeMs: 1, policy: 'slots' }, 'policy'],
-    ])('%s is 400 and names the field', async (_title, path, fields, field) => {
+    ])('%s gets 400 with the field', async (_title, path, fields, field) => {
       const key = newKey()
       const { status, body } = await post(path, { key, ...fields })
       expect([status, body.field]).toStrictEqual([400, field])
@@ -214,7 +214,7 @@ export function describeReservations(store: () => string, newKey: () => string):
       ['settle', SETTLE, { id: 'a', actual: 1 }],
       ['cancel', CANCEL, { id: 'a' }],
       ['refund', REFUND, { timeMs: 1 }],
-    ])('%s is for callers, within their keys and policies', async (_title, path, fields) => {
+    ])('%s is restricted to the keys and policies of callers', async (_title, path, fields) => {
       expect((await service.post(path, { key: 'team:1', ...fields })).status).toBe(401)
       const asNarrow = (body: object) => post(path, { ...fields, ...body }, 'token-of-the-narrow-one')
       expect((await asNarrow({ key: 'other:1' })).body).toMatchObject({ error: 'forbidden', field: 'key' })

@@ -88,7 +88,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       ])
     })
 
-    it('are acquired once by one id, so that a lost response may be repeated', async () => {
+    it('are acquired once per id, so that a request can be repeated', async () => {
       const key = newKey()
       const request = { key, policy, id: 'mine' }
       const answers = await Promise.all(Array.from({ length: 10 }, () => post(ACQUIRE, request)))
@@ -125,7 +125,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       expect((await post(RENEW, slots[1]!)).body).toStrictEqual({ renewed: false })
     })
 
-    it('are renewed and released many at a time, each with its own result', async () => {
+    it('are renewed and released in lists, with one result each', async () => {
       const [a, b] = [newKey(), newKey()]
       const held = (await post(ACQUIRE, { key: a, policy })).body.id
       const slots = [
@@ -159,7 +159,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
         { request: { method: 'GET', path: '/reports' } },
         'request',
       ],
-    ])('are not taken by %s: 400 names acquire', async (_title, path, body, field) => {
+    ])('are rejected by %s with 400, which refers to acquire', async (_title, path, body, field) => {
       const answer = await post(path, body)
       expect([answer.status, answer.body.field]).toStrictEqual([400, field])
       expect(answer.body.message).toContain('/api/v1/rate-limit/acquire')
@@ -173,7 +173,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       ['release without an id', RELEASE, { policy }, 'id'],
       ['release by a policy without slots', RELEASE, { policy: 'rate', id: 'a' }, 'policy'],
       ['renew an id of 129 characters', RENEW, { policy, id: 'a'.repeat(129) }, 'id'],
-    ])('%s is 400 and names the field', async (_title, path, fields, field) => {
+    ])('%s gets 400 with the field', async (_title, path, fields, field) => {
       const { status, body } = await post(path, { key: newKey(), ...fields })
       expect([status, body.field]).toStrictEqual([400, field])
     })
@@ -185,7 +185,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       ['a slot without an id', { slots: [{ policy, id: 'a' }, { policy }] }, 'slots[1].id'],
       ['a slot of a policy without slots', { slots: [{ policy: 'rate', id: 'a' }] }, 'slots[0].policy'],
       ['a slot of an unknown policy', { slots: [{ policy: 'none', id: 'a' }] }, 'slots[0].policy'],
-    ])('a list with %s is 400 and names the field', async (_title, body, field) => {
+    ])('a list with %s gets 400 with the field', async (_title, body, field) => {
       for (const path of [RELEASE, RENEW]) {
         const answer = await post(path, body)
         expect([answer.status, answer.body.field]).toStrictEqual([400, field])
@@ -196,7 +196,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       ['acquire', ACQUIRE, {}],
       ['release', RELEASE, { id: 'a' }],
       ['renew', RENEW, { id: 'a' }],
-    ])('%s is for callers, within their keys and policies', async (_title, path, fields) => {
+    ])('%s is restricted to the keys and policies of callers', async (_title, path, fields) => {
       expect((await service.post(path, { key: 'team:1', policy, ...fields })).status).toBe(401)
       const asNarrow = (body: object) => post(path, { ...fields, ...body }, 'token-of-the-narrow-one')
       expect((await asNarrow({ key: 'other:1', policy })).body).toMatchObject({
@@ -210,7 +210,7 @@ export function describeSlots(store: () => string, newKey: () => string): void {
       expect((await asNarrow({ key: `team:${newKey()}`, policy })).status).toBe(200)
     })
 
-    it('are counted: acquired as checks, and released, renewed or gone', async () => {
+    it('are counted as checks when acquired, and as released, renewed or gone', async () => {
       const key = newKey()
       const { id } = (await post(ACQUIRE, { key, policy })).body
       await post(RENEW, { key, policy, id })

@@ -41,7 +41,7 @@ rules:
 
 /** The contract of the service, on any store. */
 export function describeContract(storeName: string, store: () => string): void {
-  let plain: TestService
+  let defaults: TestService
   let service: TestService
   let keys = 0
   /** An unused key. */
@@ -50,18 +50,18 @@ export function describeContract(storeName: string, store: () => string): void {
     `${path}?${new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))}`
 
   beforeAll(async () => {
-    plain = await startService(`store: ${store()}`)
+    defaults = await startService(`store: ${store()}`)
     service = await startService(`store: ${store()}\n${FILE}`)
   })
   afterAll(async () => {
-    await plain?.close()
+    await defaults?.close()
     await service?.close()
   })
 
   describe.each(ALGORITHMS)('$algorithm', ({ algorithm, policy, window, retry, reset }) => {
     it('allows with 200, a body and headers', async () => {
       const key = newKey()
-      const { status, headers, body } = await plain.get(url(CHECK, { algorithm, key }))
+      const { status, headers, body } = await defaults.get(url(CHECK, { algorithm, key }))
       expect(status).toBe(200)
       expect(body).toStrictEqual({
         allowed: true,
@@ -100,9 +100,9 @@ export function describeContract(storeName: string, store: () => string): void {
 
     it('allows exactly the limit, then denies with 429 and Retry-After', async () => {
       const key = newKey()
-      const all = await plain.get(url(CHECK, { algorithm, key, permits: 100 }))
+      const all = await defaults.get(url(CHECK, { algorithm, key, permits: 100 }))
       expect(all.body).toMatchObject({ allowed: true, remaining: 0 })
-      const { status, headers, body } = await plain.get(url(CHECK, { algorithm, key, permits: 2 }))
+      const { status, headers, body } = await defaults.get(url(CHECK, { algorithm, key, permits: 2 }))
       expect(status).toBe(429)
       expect(body).toStrictEqual({
         allowed: false,
@@ -129,19 +129,19 @@ export function describeContract(storeName: string, store: () => string): void {
 
     it('accepts the same fields as JSON', async () => {
       const key = newKey()
-      const { status, body } = await plain.post(CHECK, { algorithm, key, permits: 40 })
+      const { status, body } = await defaults.post(CHECK, { algorithm, key, permits: 40 })
       expect(status).toBe(200)
       expect(body).toMatchObject({ allowed: true, key, algorithm, policy, limit: 100, remaining: 60 })
       expect(Object.keys(body)[0]).toBe('allowed')
     })
 
-    it('peeks with 200 in any case, without counting', async () => {
+    it('returns remaining with 200, without counting', async () => {
       const key = newKey()
-      const untouched = await plain.get(url(REMAINING, { algorithm, key }))
+      const untouched = await defaults.get(url(REMAINING, { algorithm, key }))
       expect(untouched.status).toBe(200)
       expect(untouched.body).toMatchObject({ allowed: true, remaining: 100, resetAfterSeconds: 0 })
-      await plain.get(url(CHECK, { algorithm, key, permits: 100 }))
-      const used = await plain.get(url(REMAINING, { algorithm, key, permits: 90 }))
+      await defaults.get(url(CHECK, { algorithm, key, permits: 100 }))
+      const used = await defaults.get(url(REMAINING, { algorithm, key, permits: 90 }))
       expect(used.status).toBe(200)
       expect(used.body).toMatchObject({ allowed: false, key, algorithm, policy, limit: 100 })
       expect(used.body.retryAfterSeconds).toBeGreaterThan(0)
@@ -151,16 +151,16 @@ export function describeContract(storeName: string, store: () => string): void {
 
     it('resets a key, in this policy or in all', async () => {
       const key = newKey()
-      const used = async () => 100 - (await plain.get(url(REMAINING, { algorithm, key }))).body.remaining
-      await plain.get(url(CHECK, { algorithm, key, permits: 100 }))
-      const elsewhere = await plain.asAdmin(url(RESET, { key: newKey() }), { method: 'DELETE' })
+      const used = async () => 100 - (await defaults.get(url(REMAINING, { algorithm, key }))).body.remaining
+      await defaults.get(url(CHECK, { algorithm, key, permits: 100 }))
+      const elsewhere = await defaults.asAdmin(url(RESET, { key: newKey() }), { method: 'DELETE' })
       expect(elsewhere.status).toBe(200)
       expect(await used()).toBeGreaterThan(90)
-      const one = await plain.asAdmin(url(RESET, { key, policy }), { method: 'DELETE' })
+      const one = await defaults.asAdmin(url(RESET, { key, policy }), { method: 'DELETE' })
       expect(one.body).toStrictEqual({ key, policies: [policy], message: 'Reset' })
       expect(await used()).toBe(0)
-      await plain.get(url(CHECK, { algorithm, key, permits: 100 }))
-      const all = await plain.asAdmin(url(RESET, { key }), { method: 'DELETE' })
+      await defaults.get(url(CHECK, { algorithm, key, permits: 100 }))
+      const all = await defaults.asAdmin(url(RESET, { key }), { method: 'DELETE' })
       expect(all.body.policies).toHaveLength(5)
       expect(await used()).toBe(0)
     })
@@ -175,13 +175,16 @@ export function describeContract(storeName: string, store: () => string): void {
   })
 
   it('SLIDING_WINDOW_LOG is SLIDING_WINDOW', async () => {
-    const { body } = await plain.get(url(CHECK, { algorithm: 'SLIDING_WINDOW_LOG', key: newKey() }))
+    const { body } = await defaults.get(url(CHECK, { algorithm: 'SLIDING_WINDOW_LOG', key: newKey() }))
     expect(body).toMatchObject({ algorithm: 'SLIDING_WINDOW', policy: 'sliding_window' })
   })
 
   it('without algorithm and policy, TOKEN_BUCKET or the default of the file is used', async () => {
     const key = newKey()
-    expect((await plain.get(url(CHECK, { key }))).body).toMatchObject({ policy: 'token_bucket', limit: 100 })
+    expect((await defaults.get(url(CHECK, { key }))).body).toMatchObject({
+      policy: 'token_bucket',
+      limit: 100,
+    })
     expect((await service.get(url(CHECK, { key }))).body).toMatchObject({
       policy: 'per-user',
       algorithm: 'SLIDING_WINDOW_COUNTER',
@@ -199,11 +202,11 @@ export function describeContract(storeName: string, store: () => string): void {
     const key = newKey()
     const { body } = await service.post(url(CHECK, { key, policy: 'login' }), { permits: 3 })
     expect(body).toMatchObject({ key, policy: 'login', remaining: 0 })
-    const bare = await service.get(url(CHECK, { key, policy: 'login' }), { method: 'POST' })
-    expect(bare.status).toBe(429)
+    const queryOnly = await service.get(url(CHECK, { key, policy: 'login' }), { method: 'POST' })
+    expect(queryOnly.status).toBe(429)
   })
 
-  describe('invalid input is 400 with the field, and has no effect:', () => {
+  describe('invalid input gets 400 with the field, and has no effect:', () => {
     const rows: [string, Record<string, string | number>, string][] = [
       ['an unknown algorithm', { algorithm: 'GCRA' }, 'algorithm'],
       ['an algorithm in lower case', { algorithm: 'token_bucket' }, 'algorithm'],
@@ -226,12 +229,12 @@ export function describeContract(storeName: string, store: () => string): void {
     it.each(rows)('%s, in the query', async (_title, fields, field) => {
       const key = newKey()
       for (const path of [CHECK, REMAINING]) {
-        const { status, body } = await plain.get(url(path, { key, ...fields }))
+        const { status, body } = await defaults.get(url(path, { key, ...fields }))
         expect(status).toBe(400)
         expect(body).toMatchObject({ error: 'bad_request', field })
         expect(body.message.length).toBeGreaterThan(10)
       }
-      expect((await plain.get(url(REMAINING, { key }))).body.remaining).toBe(100)
+      expect((await defaults.get(url(REMAINING, { key }))).body.remaining).toBe(100)
     })
 
     const bodies: [string, object, string][] = [
@@ -250,10 +253,10 @@ export function describeContract(storeName: string, store: () => string): void {
     ]
     it.each(bodies)('%s, in the body', async (_title, fields, field) => {
       const key = newKey()
-      const { status, body } = await plain.post(CHECK, { key, ...fields })
+      const { status, body } = await defaults.post(CHECK, { key, ...fields })
       expect(status).toBe(400)
       expect(body).toMatchObject({ error: 'bad_request', field })
-      expect((await plain.get(url(REMAINING, { key }))).body.remaining).toBe(100)
+      expect((await defaults.get(url(REMAINING, { key }))).body.remaining).toBe(100)
     })
 
     it('an unknown algorithm, with the list of algorithms', async () => {
@@ -261,9 +264,9 @@ export function describeContract(storeName: string, store: () => string): void {
         'TOKEN_BUCKET, SLIDING_WINDOW, SLIDING_WINDOW_LOG, SLIDING_WINDOW_COUNTER, FIXED_WINDOW, LEAKY_BUCKET'
       const must = `must be one of ${choices}, got "GCRA".`
       const one = { algorithm: 'GCRA' }
-      expect((await plain.get(url(CHECK, one))).body.message).toBe(`algorithm ${must}`)
-      expect((await plain.post(CHECK, one)).body.message).toBe(`algorithm ${must}`)
-      expect((await plain.post(BATCH, { checks: [one] })).body.message).toBe(`checks[0].algorithm ${must}`)
+      expect((await defaults.get(url(CHECK, one))).body.message).toBe(`algorithm ${must}`)
+      expect((await defaults.post(CHECK, one)).body.message).toBe(`algorithm ${must}`)
+      expect((await defaults.post(BATCH, { checks: [one] })).body.message).toBe(`checks[0].algorithm ${must}`)
     })
 
     it.each([
@@ -273,10 +276,10 @@ export function describeContract(storeName: string, store: () => string): void {
       ['twice in the body, once escaped', CHECK, '{"key":"twice","\\u006bey":"twice"}', 'key'],
       ['in the query and in the body', `${CHECK}?key=twice`, '{"key":"twice"}', 'key'],
     ])('a field %s', async (_title, path, text, field) => {
-      const { status, body } = await (text === undefined ? plain.get(path) : plain.post(path, text))
+      const { status, body } = await (text === undefined ? defaults.get(path) : defaults.post(path, text))
       expect(status).toBe(400)
       expect(body.field).toBe(field)
-      expect((await plain.get(`${REMAINING}?key=twice`)).body.remaining).toBe(100)
+      expect((await defaults.get(`${REMAINING}?key=twice`)).body.remaining).toBe(100)
     })
 
     it.each([
@@ -292,7 +295,7 @@ export function describeContract(storeName: string, store: () => string): void {
       ['a lone surrogate', '%ED%A0%80'],
     ])('%s', async (_title, raw) => {
       for (const path of [CHECK, REMAINING]) {
-        const { status, body } = await plain.get(`${path}?key=${raw}`)
+        const { status, body } = await defaults.get(`${path}?key=${raw}`)
         expect(status).toBe(400)
         expect(body.field).toBe('key')
       }
@@ -309,15 +312,15 @@ export function describeContract(storeName: string, store: () => string): void {
     '<img onerror=x>',
   ])('any other key is valid: %s', async (odd) => {
     const key = odd.length === 256 ? odd : odd + newKey()
-    const first = await plain.get(url(CHECK, { key, permits: 60 }))
+    const first = await defaults.get(url(CHECK, { key, permits: 60 }))
     expect(first.body).toMatchObject({ allowed: true, key, limit: 100 })
-    const second = await plain.post(CHECK, { key, permits: 60 })
+    const second = await defaults.post(CHECK, { key, permits: 60 })
     expect(second.status).toBe(429)
     expect(second.body.key).toBe(key)
-    await plain.asAdmin(url(RESET, { key }), { method: 'DELETE' })
+    await defaults.asAdmin(url(RESET, { key }), { method: 'DELETE' })
   })
 
-  it('an unknown policy is 404', async () => {
+  it('an unknown policy gets 404', async () => {
     for (const answer of [
       await service.get(url(CHECK, { policy: 'no-such', key: 'a' })),
       await service.get(url(REMAINING, { policy: 'no-such', key: 'a' })),
@@ -329,12 +332,12 @@ export function describeContract(storeName: string, store: () => string): void {
     }
   })
 
-  it('HEAD on check is 405, without counting', async () => {
+  it('HEAD on check gets 405, without counting', async () => {
     const key = newKey()
-    const { status, headers } = await plain.get(url(CHECK, { key }), { method: 'HEAD' })
+    const { status, headers } = await defaults.get(url(CHECK, { key }), { method: 'HEAD' })
     expect(status).toBe(405)
     expect(headers.get('allow')).toBe('GET, POST')
-    expect((await plain.get(url(REMAINING, { key }))).body.remaining).toBe(100)
+    expect((await defaults.get(url(REMAINING, { key }))).body.remaining).toBe(100)
   })
 
   describe('a batch', () => {
@@ -400,7 +403,7 @@ export function describeContract(storeName: string, store: () => string): void {
       ['an unknown algorithm', { algorithm: 'GCRA' }, 'checks[2].algorithm'],
       ['algorithm and policy', { algorithm: 'TOKEN_BUCKET', policy: 'login' }, 'checks[2].algorithm'],
       ['an unknown policy', { policy: 'no-such' }, 'checks[2].policy'],
-    ])('with one bad entry (%s) is 400 as a whole, and nothing is counted', async (_title, bad, field) => {
+    ])('with one invalid entry (%s) gets 400, and nothing is counted', async (_title, bad, field) => {
       const key = newKey()
       for (const atomic of [false, true]) {
         const checks = [{ key }, { key }, { key, ...bad }, { key }]
@@ -423,25 +426,25 @@ export function describeContract(storeName: string, store: () => string): void {
 
     it('has 1 to 1,000 checks', async () => {
       const key = newKey()
-      const many = await plain.post(BATCH, {
+      const many = await defaults.post(BATCH, {
         checks: Array.from({ length: 1000 }, (_, i) => ({ key: `${key}:${i}` })),
       })
       expect(many.status).toBe(200)
       expect(many.body.results).toHaveLength(1000)
       expect(many.body.results[999].key).toBe(`${key}:999`)
       for (const checks of [[], Array(1001).fill({ key })]) {
-        const { status, body } = await plain.post(BATCH, { checks })
+        const { status, body } = await defaults.post(BATCH, { checks })
         expect(status).toBe(400)
         expect(body.field).toBe('checks')
       }
-      expect((await plain.post(BATCH, {})).body.field).toBe('checks')
-      const { status, body } = await plain.get(BATCH, { method: 'POST' })
+      expect((await defaults.post(BATCH, {})).body.field).toBe('checks')
+      const { status, body } = await defaults.get(BATCH, { method: 'POST' })
       expect([status, body.field]).toStrictEqual([400, 'checks'])
     })
   })
 
   describe('the rules of the file', () => {
-    it('are checked for a request: which matched, and which denied', async () => {
+    it('are checked for a request, which returns the matching and the denying rules', async () => {
       const headers = { 'X-User-Id': newKey() }
       const key = `user:${headers['X-User-Id']}`
       const request = { method: 'POST', path: '/login?x=1', headers, ip: randomAddress() }
@@ -487,7 +490,7 @@ export function describeContract(storeName: string, store: () => string): void {
       expect(body.matched).toContain('login')
     })
 
-    it('that do not match are not checked, and those without a key are named', async () => {
+    it('that do not match are not checked, and those without a key are listed', async () => {
       const get = await service.post(CHECK, { request: { method: 'GET', path: '/login' } })
       expect(get.body).toMatchObject({ matched: ['everybody', 'each user'], withoutKey: [] })
       const noAddress = await service.post(CHECK, { request: { method: 'POST', path: '/login' } })
@@ -495,7 +498,7 @@ export function describeContract(storeName: string, store: () => string): void {
     })
 
     it('allow every request if there are none', async () => {
-      const { status, body, headers } = await plain.post(CHECK, { request: { method: 'GET', path: '/' } })
+      const { status, body, headers } = await defaults.post(CHECK, { request: { method: 'GET', path: '/' } })
       expect(status).toBe(200)
       expect(body).toMatchObject({ allowed: true, matched: [], denied: [], results: [] })
       expect(headers.has('ratelimit')).toBe(false)
@@ -510,7 +513,7 @@ export function describeContract(storeName: string, store: () => string): void {
       ['headers that are a list', { method: 'GET', path: '/', headers: [] }, 'request.headers'],
       ['a header that is a number', { method: 'GET', path: '/', headers: { a: 1 } }, 'request.headers.a'],
       ['an unknown field', { method: 'GET', path: '/', host: 'a' }, 'request.host'],
-    ])('%s is 400', async (_title, request, field) => {
+    ])('%s gets 400', async (_title, request, field) => {
       const { status, body } = await service.post(CHECK, { request })
       expect(status).toBe(400)
       expect(body.field).toBe(field)

@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-describe('every series exists that is used', () => {
+describe('every series that is used exists', () => {
   it.each(rules.map(({ record, alert, expr }) => [alert ?? record, expr]))('by the rule %s', (_name, expr) =>
     expectToExist(expr!),
   )
@@ -63,10 +63,10 @@ it('there are queries to check', () => {
 
 it('every metric of the limiter is on the dashboard', () => {
   const named = new Set(shown.flatMap((query) => readQuery(query).selectors.map(({ name }) => name)))
-  const ours = [...exposition.types.keys()].filter((name) => name.startsWith('rate_limiter_'))
+  const metrics = [...exposition.types.keys()].filter((name) => name.startsWith('rate_limiter_'))
   const isShown = (name: string) => [name, `${name}_bucket`, `${name}_count`].some((one) => named.has(one))
-  expect(ours.filter((name) => !isShown(name))).toStrictEqual([])
-  expect(ours.length).toBeGreaterThan(8)
+  expect(metrics.filter((name) => !isShown(name))).toStrictEqual([])
+  expect(metrics.length).toBeGreaterThan(8)
 })
 
 it.each(alerts)('the alert $alert has a severity, a summary and a description', (alert) => {

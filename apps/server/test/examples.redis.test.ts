@@ -62,7 +62,7 @@ describe('examples/any-language/check.sh', () => {
   it('distinguishes an invalid request from no response', async () => {
     const wrong = await check(['a', 'no-such-policy'])
     expect(wrong.code).toBe(2)
-    expect(wrong.err).toContain('There is no policy')
+    expect(wrong.err).toContain('Unknown policy')
     expect((await check(['a'], { TIDEGATE_URL: CLOSED_PORT })).code).toBe(3)
   })
 
@@ -172,7 +172,7 @@ describe('examples/service/forwarder.mjs', () => {
     expect(seen).toHaveLength(passed)
   })
 
-  it('ends the response if the upstream dies in the middle of it', async () => {
+  it('ends the response if the upstream fails in the middle of it', async () => {
     const response = await fetch(`${forwarder.url}/dies`)
     await expect(response.text()).rejects.toThrow()
   })

@@ -233,8 +233,8 @@ describe('with four workers on Redis', () => {
         expect(reached.filter(({ url }) => url?.startsWith('/item/'))).toHaveLength(100)
         expect(reached).toHaveLength(100)
         if (hasHeadersWhenAllowed) {
-          const decided = all.filter(({ headers }) => headers.ratelimit?.includes('"per-client"'))
-          expect(decided).toHaveLength(all.length)
+          const limited = all.filter(({ headers }) => headers.ratelimit?.includes('"per-client"'))
+          expect(limited).toHaveLength(all.length)
         }
         for (const { headers, body } of denied) {
           const retryAfter = Number(headers['retry-after'])
@@ -253,7 +253,7 @@ describe('with four workers on Redis', () => {
       },
     )
 
-    it.each(['HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND'])('asks about %s', async (method) => {
+    it.each(['HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND'])('checks %s', async (method) => {
       reached = []
       const from = client.replace('127.0.1.', '127.0.3.')
       const { status } = await request({ method, from, path: '/a%2Fb/?x' })
@@ -262,7 +262,7 @@ describe('with four workers on Redis', () => {
     })
   })
 
-  it.each(['nginx', 'Caddy', 'HAProxy'])('%s asks about a request without a host', async (name) => {
+  it.each(['nginx', 'Caddy', 'HAProxy'])('%s checks a request without a host', async (name) => {
     const { port } = closed.get(name)!
     const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.6.1' })
     socket.write('GET / HTTP/1.0\r\n\r\n')
@@ -342,8 +342,8 @@ describe('when the service does not trust the proxy', () => {
     expect(reached).toStrictEqual([])
   })
 
-  it('logs why', () => {
-    const warning = { level: 'warn', msg: 'Rejected a forward-auth request', peer: '127.0.0.1', status: 403 }
+  it('logs the reason', () => {
+    const warning = { level: 'warn', msg: 'Forward-auth request rejected', peer: '127.0.0.1', status: 403 }
     expect(service.logged).toContainEqual(expect.objectContaining(warning))
   })
 })

@@ -125,7 +125,7 @@ describe('examples/gateway', () => {
       .replace('listen: 8000', 'listen: 0')
       .replaceAll('1m', '1d')
 
-  it('three levels are one decision: if the third denies, the first two do not count', async () => {
+  it('three levels decide together: if the third denies, the first two are not charged', async () => {
     const { service } = await start(file())
     const { url } = service.gateway!
     const left = (answer: { headers: Headers }) =>
@@ -167,7 +167,7 @@ describe('examples/gateway', () => {
 })
 
 describe('TokenBudget on Redis', () => {
-  it('is one budget for two gateways, and has the actual tokens at the end', async () => {
+  it('is one budget for two gateways, charged with the actual tokens', async () => {
     const models = await llmUpstream()
     const yaml = `
 store: ${redisStore(redis)}

@@ -18,7 +18,7 @@ descriptors:
   - { key: b, rate_limit: { unit: day, requests_per_unit: 80 } }
 `
 
-/** A folder with files of limits. */
+/** A temporary folder with limit files. */
 export interface LimitsFolder {
   readonly path: string
   write(name: string, text: string): string

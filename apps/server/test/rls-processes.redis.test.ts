@@ -76,11 +76,13 @@ it(
     const lines = (text: string) => server.log().filter(({ msg }) => msg.includes(text))
     await until('both workers to serve', () => lines(`listening on ${address}`).length === 2)
     folder.write('shop.yaml', LIMITS.replace('day', 'fortnight'))
-    await until('both to report the errors', () => lines('limits are invalid').length === 2)
+    await until('both to report the errors', () => lines('limit files are invalid').length === 2)
     for (const pid of childrenOf(server.process)) process.kill(pid, 'SIGKILL')
     await until('two others to serve', () => lines(`listening on ${address}`).length === 4)
-    expect(lines('limits are invalid')[3]?.errors).toStrictEqual([
-      expect.stringContaining('"fortnight" is not a unit'),
+    expect(lines('limit files are invalid')[3]?.errors).toStrictEqual([
+      expect.stringContaining(
+        'unknown unit "fortnight"; write one of second, minute, hour, day, week, month, year',
+      ),
     ])
     expect(valueIn(await expositionAt(server.url), 'rate_limiter_rls_config_stale')).toBe(1)
     const [one, other] = [connect(address), connect(address)]

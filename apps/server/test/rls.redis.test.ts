@@ -38,7 +38,7 @@ describe('on Redis', () => {
     return service.service.rls!
   }
 
-  it('four instances allow exactly the limit, and all or nothing of two limits', async () => {
+  it('four instances allow exactly the limit, and take two limits all or nothing', async () => {
     const all = [await start(), await start(), await start(), await start()]
     const pair = {
       domain: 'pair',
@@ -56,7 +56,7 @@ describe('on Redis', () => {
     expect(statuses[0]!.limitRemaining).toBe(30)
   })
 
-  it('answers the same series of hits as in memory', async () => {
+  it('decides a series of hits as in memory', async () => {
     const [onRedis, inMemory] = [await start(), await start('', 'memory')]
     const series = [1, 0, 40, 58, 1, 1, 1, 3, 2, 100, 1].map((value, i) => ({
       domain: 'shop',
@@ -77,13 +77,13 @@ describe('on Redis', () => {
   })
 })
 
-describe('Redis is lost', () => {
+describe('while Redis is unavailable', () => {
   const open: { close(): Promise<void> }[] = []
   afterEach(async () => {
     for (const one of open.splice(0)) await one.close()
   })
 
-  it('is answered by onStoreFailure, until Redis is back', async () => {
+  it('onStoreFailure decides, until Redis is back', async () => {
     const redis = await startRedis()
     open.push({ close: () => redis.stop() })
     const start = async (mode: string) => {

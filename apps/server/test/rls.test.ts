@@ -62,7 +62,7 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
     })
   })
 
-  it('gets the answers of a window that is used up, of a limit of 0 and of shadow mode', async () => {
+  it('gets the responses of a used-up window, a limit of 0 and shadow mode', async () => {
     const codes = async (line: object) => {
       const { code, statuses } = await client.send(line)
       return [
@@ -112,7 +112,7 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
     expect(await client.send(line)).toMatchObject({ error })
   })
 
-  it('gets answers for 1,000 descriptors, huge values and bytes that are not UTF-8', async () => {
+  it('gets responses for 1,000 descriptors, huge values and bytes that are not UTF-8', async () => {
     const many = await client.send(
       ask(...Array.from({ length: 1000 }, (_, i): [string, string] => ['user', `n${i}`])),
     )
@@ -127,7 +127,7 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
     expect((await client.send({ raw })).statuses[0].remaining).toBe(4)
   })
 
-  it('sees the health of the server and of the service', async () => {
+  it('gets the health of the server and of the service', async () => {
     for (const name of ['', 'ratelimit', 'envoy.service.ratelimit.v3.RateLimitService'])
       expect(await client.send({ health: name })).toStrictEqual({ health: 'SERVING' })
     expect(await client.send({ watch: '' })).toStrictEqual({ health: 'SERVING' })
@@ -202,17 +202,20 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
     expect(denied).toMatchObject({ status: 429, body: { overallCode: 'OVER_LIMIT' } })
     expect(denied.body.statuses[0].durationUntilReset).toMatch(/^\d+s$/)
     for (const [wrong, message] of [
-      ['{', 'The body is not JSON.'],
+      ['{', 'The body must be JSON, such as '],
       ['{}', 'domain must not be empty.'],
-      ['{"domain":1}', 'domain must be text.'],
-      ['{"domain":"a","other":1}', 'The body has no field "other"; it has domain, descriptors, hitsAddend.'],
+      ['{"domain":1}', 'domain must be a string, got 1.'],
+      [
+        '{"domain":"a","other":1}',
+        'Unknown field "other" in the body; the fields are domain, descriptors, hitsAddend.',
+      ],
       [
         '{"domain":"a","descriptors":[{"hitsAddend":-1}]}',
-        'descriptors[0].hitsAddend must be a whole number from 0 up.',
+        'descriptors[0].hitsAddend must be a whole number from 0 up, got -1.',
       ],
       [
         '{"domain":"a","descriptors":[{"limit":{"unit":"AGE"}}]}',
-        'descriptors[0].limit.unit must be one of SECOND',
+        'descriptors[0].limit.unit must be one of SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, YEAR, got "AGE".',
       ],
     ]) {
       const reply = await service.post('/json', wrong)
@@ -243,39 +246,45 @@ describe('a reload of the limits', () => {
   }
   const health = async () => (await service.get('/actuator/health')).body.components.rls
 
-  it('takes effect, keeps the counts of a changed limit, and sees new and removed files', async () => {
+  it('takes effect, keeps the counts of a changed limit, and includes new and removed files', async () => {
     expect(await remaining()).toBe(4)
     folder.write('shop.yaml', LIMITS.replace('requests_per_unit: 5', 'requests_per_unit: 50'))
     folder.write(
       'more.yaml',
       'domain: more\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 9 } }]',
     )
-    await until('the reload', async () => (await remaining('a', 'x', 'more')) > 0)
+    // Waits for the health details: every call of `remaining` counts a hit, and would use up the limit meanwhile.
+    await until('the reload', async () => (await health()).details.domains === 2)
+    expect(await remaining('a', 'x', 'more')).toBe(8)
     expect(await remaining()).toBe(48)
     folder.remove('more.yaml')
-    await until('the next reload', async () => (await remaining('a', 'x', 'more')) === 0)
+    await until('the next reload', async () => (await health()).details.domains === 1)
+    // A domain without limits.
+    expect(await remaining('a', 'x', 'more')).toBe(0)
     expect(
       valueIn(await expositionAt(service.url), 'rate_limiter_rls_config_reloads_total', { result: 'ok' }),
     ).toBe(2)
     expect(await health()).toStrictEqual({ status: 'UP', details: { domains: 1, rules: 4 } })
   })
 
-  it('with errors keeps the limits before it, and shows in log, metrics and health until it is corrected', async () => {
+  it('with errors keeps the previous limits, and is reported in log, metrics and health until it is corrected', async () => {
     folder.write('shop.yaml', LIMITS.replace('day', 'dag'))
     await until('the error', async () => (await health()).status === 'STALE')
     expect(await remaining()).toBe(4)
-    expect((await service.get('/healthcheck')).body).toBe('OK, but the files of limits have errors')
+    expect((await service.get('/healthcheck')).body).toBe(
+      'OK, but the limit files have errors; the previous limits are active',
+    )
     const metrics = await expositionAt(service.url)
     expect(valueIn(metrics, 'rate_limiter_rls_config_stale')).toBe(1)
     expect(valueIn(metrics, 'rate_limiter_rls_config_reloads_total', { result: 'failed' })).toBe(1)
     const error = service.logged.find(({ level }) => level === 'error')
-    expect(error?.errors).toStrictEqual([expect.stringMatching(/shop\.yaml:4:38 {2}.*"dag" is not a unit/)])
+    expect(error?.errors).toStrictEqual([expect.stringMatching(/shop\.yaml:4:38 {2}.*unknown unit "dag"/)])
     folder.write('shop.yaml', LIMITS)
     await until('the corrected file', async () => (await health()).status === 'UP')
     expect((await service.get('/healthcheck')).body).toBe('OK')
   })
 
-  it('is not an empty folder', async () => {
+  it('of an empty folder keeps the previous limits', async () => {
     folder.remove('shop.yaml')
     await until('the error', async () => (await health()).status === 'STALE')
     expect(await remaining()).toBe(4)
@@ -317,7 +326,7 @@ describe('connections', () => {
 })
 
 describe('TLS', () => {
-  it('is required, and with an authority a certificate of the client too', async () => {
+  it('is required, and with clientCaFile a client certificate too', async () => {
     const server = makeCertificate()
     const other = makeCertificate()
     const folder = limitsFolder({ 'a.limits': LIMITS })

@@ -60,7 +60,7 @@ const textOf = async (url: string, init?: RequestInit) => {
 }
 
 describe("the study guide's application.yml", () => {
-  it('starts as it stands, counts in its Redis, and denies', async () => {
+  it('starts unchanged, counts in its Redis, and denies', async () => {
     const yaml = fileOf('study-guide')
     const loaded = loadConfig({ text: yaml, env: {} })
     if ('errors' in loaded) throw new Error(JSON.stringify(loaded.errors))
@@ -103,7 +103,7 @@ describe('clinic.yml', () => {
     const { warnings, unused } = noticesOf(fileOf('clinic'))
     expect(warnings).toStrictEqual([
       expect.stringMatching(/^spring\.config\.import: is not read/),
-      expect.stringMatching(/no route matches \/fallback, the fallback of doctors, so 503 is sent instead/),
+      expect.stringMatching(/no route matches \/fallback, the fallback of doctors, so clients get 503/),
       expect.stringMatching(/no route matches \/fallback, the fallback of sorry/),
     ])
     expect(unused).toStrictEqual(['the document for profile container', 'spring.application'])
@@ -147,7 +147,7 @@ describe('bookshop.yml', () => {
     for (let i = 0; i < 4; i++) statuses.push((await fetch(`${url}/orders/1`)).status)
     expect(statuses).toStrictEqual([503, 503, 503, 503])
     expect(service!.logged.map(({ msg }) => msg)).toContain(
-      'Circuit breaker opened; upstream gets no requests',
+      'Circuit breaker opened; no requests are sent to the upstream',
     )
     expect((await fetch(`${url}/books/1`)).status).toBe(200)
   })
@@ -240,9 +240,7 @@ describe('realtime.yml', () => {
   it('does not start while a filter is unknown, which may protect its route', () => {
     const loaded = loadConfig({ text: fileOf('realtime'), env: { UPSTREAM: upstream.url } })
     expect('errors' in loaded && loaded.errors.map(({ message }) => message)).toStrictEqual([
-      expect.stringMatching(
-        /there is no filter "RoleCheck"; .*write gateway: { ignoreFilters: \[RoleCheck\] }/,
-      ),
+      expect.stringMatching(/unknown filter "RoleCheck"; .*write gateway: { ignoreFilters: \[RoleCheck\] }/),
       expect.stringMatching(/RoleCheck/),
     ])
   })
@@ -278,7 +276,7 @@ describe('realtime.yml', () => {
     expect(response.headers.get('vary')).toBe('Origin')
   })
 
-  it('lets pages read a denial and its headers, and other errors', async () => {
+  it('allows pages to read denials, their headers and other errors', async () => {
     let denial = await fetch(`${url}/api/v1/prices/2`, { headers: { origin } })
     for (let i = 0; i < 5 && denial.status !== 429; i++)
       denial = await fetch(`${url}/api/v1/prices/2`, { headers: { origin } })
@@ -304,7 +302,7 @@ describe('realtime.yml', () => {
       { origin: 'https://evil.test', 'access-control-request-method': 'GET' },
     ],
     ['a preflight for another method', 'OPTIONS', { origin, 'access-control-request-method': 'DELETE' }],
-  ])('rejects %s with 403, uncounted', async (_title, method, headers) => {
+  ])('rejects %s with 403 without counting it', async (_title, method, headers) => {
     const response = await fetch(`${url}/api/v1/prices/3`, { method, headers })
     expect(response.status).toBe(403)
     expect(response.headers.has('access-control-allow-origin')).toBe(false)
@@ -312,7 +310,7 @@ describe('realtime.yml', () => {
     expect(seen).toStrictEqual([])
   })
 
-  it('does not change requests of the same origin, and without one', async () => {
+  it('does not change requests of the same origin or without an origin', async () => {
     const same = await fetch(`${url}/api/v1/prices/1/stream`, { method: 'DELETE', headers: { origin: url } })
     expect([same.status, same.headers.get('access-control-allow-origin')]).toStrictEqual([
       200,

@@ -1,4 +1,5 @@
 import swagger from '@fastify/swagger'
+import { show } from '@tidegate/core'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { respondToBadHttp } from '../http/bad-http.js'
 import { HttpError } from '../http/http-error.js'
@@ -38,7 +39,7 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     serverFactory: (listener) => createHttpServer(service, service.activeConfig.config, idOf, listener),
     bodyLimit: MAX_BODY_BYTES,
     genReqId: idOf,
-    // A child logger for each request would cost more than the check. The error handler logs failures.
+    // A child logger per request would cost more than the check. The error handler logs failures.
     logger: false,
     exposeHeadRoutes: false,
     // Requests that arrive during shutdown are served, with Connection: close.
@@ -58,7 +59,7 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
     }
   })
   app.decorateRequest('caller', null)
-  // Set by the first hook of all, below.
+  // Set by the first onRequest hook, below.
   app.decorateRequest('activeConfig', null as never)
   app.addHook('onRequest', (request, reply, done) => {
     request.activeConfig = service.activeConfig
@@ -134,9 +135,9 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
 function notFound(methods: ReadonlyMap<string, readonly string[]>, request: FastifyRequest): HttpError {
   const allowed = methods.get(pathOf(request))
   if (allowed === undefined)
-    return new HttpError(404, 'There is no route with this path; see /docs for all routes.')
+    return new HttpError(404, `Unknown path ${show(pathOf(request))}; see /docs for all routes.`)
   const allow = allowed.toSorted().join(', ')
-  return new HttpError(405, `This route does not support ${request.method}; use ${allow}.`, {
+  return new HttpError(405, `${request.method} is not allowed for this path; use ${allow}.`, {
     headers: { allow },
   })
 }

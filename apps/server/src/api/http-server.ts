@@ -18,10 +18,10 @@ import { onceAMinute } from '../log/once-a-minute.js'
 import type { DropReason } from '../metrics/api-metrics.js'
 import type { Service } from '../service.js'
 
-/** Connections beyond `connections.max` that only local clients can open, such as health checks. */
+/** Connections beyond `connections.max` that only local clients, such as health checks, can open. */
 const RESERVED_FOR_LOOPBACK = 16
 
-/** Creates Node's server with strict parsing, and with limits to the size, time and memory of each client's requests. */
+/** Creates Node's server with strict parsing, and with limits for the size, time and memory of each client's requests. */
 export function createHttpServer(
   service: Service,
   { limits, connections, proxies }: Config,
@@ -39,7 +39,7 @@ export function createHttpServer(
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
-      // Timeouts are noticed late by up to this long.
+      // Timeouts are detected with up to this delay.
       connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
     },
     (request, response) => {
@@ -54,7 +54,7 @@ export function createHttpServer(
       listener(request, response)
     },
   )
-  // Node would drop headers beyond a maximum number, perhaps one that a proxy has added. Their size is limited instead.
+  // Beyond a maximum number, Node drops headers, possibly those of a proxy. Their size is limited instead.
   server.maxHeadersCount = 0
   trackConnections(server)
   server.on('connection', sendTogether)
@@ -88,8 +88,8 @@ export function createHttpServer(
 }
 
 const DROP_MESSAGES: Readonly<Record<DropReason, string>> = {
-  pipelining: 'Closed a connection with too many pipelined requests',
-  stalled: 'Closed a connection whose client did not read its responses',
+  pipelining: 'Connection closed: too many pipelined requests',
+  stalled: 'Connection closed: the client did not read its responses',
 }
 
 /** Counts every drop, and logs at most one line a minute for each reason. */

@@ -16,7 +16,7 @@ const get = (target: string, more = '') => send(`GET ${target} HTTP/1.1\r\nhost:
 const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
 const usedBy = async (key: string) => 100 - (await service.get(`${REMAINING}?key=${key}`)).body.remaining
 
-describe('invalid HTTP is rejected before it counts', () => {
+describe('invalid HTTP is rejected before it is counted', () => {
   it.each([
     ['a request line without a version', `GET ${CHECK}?key=odd\r\n\r\n`, 400],
     ['HTTP/0.9 by name', `GET ${CHECK}?key=odd HTTP/0.9\r\nhost: localhost\r\n\r\n`, 400],
@@ -72,13 +72,13 @@ describe('invalid HTTP is rejected before it counts', () => {
 
   it('an unknown field is rejected with the list of fields', async () => {
     const messageOf = async (path: string) => (await service.asAdmin(`${path}?odd=1`)).body.message
-    expect(await messageOf(REMAINING)).toContain('this route has key, algorithm, policy, permits.')
+    expect(await messageOf(REMAINING)).toContain('this route accepts key, algorithm, policy, permits.')
     expect(await messageOf('/api/v1/admin/policies')).toBe(
-      'There is no field "odd"; this route has no fields in its query.',
+      'Unknown field "odd"; this route accepts no query.',
     )
   })
 
-  it('an unknown expectation is 417', async () => {
+  it('an unknown expectation gets 417', async () => {
     const answer = await get(`${CHECK}?key=odd`, 'expect: the-unexpected\r\n')
     expect(statusOf(answer)).toBe(417)
     expect(bodyOf(answer).error).toBe('expectation_failed')
@@ -87,20 +87,20 @@ describe('invalid HTTP is rejected before it counts', () => {
     expect(await usedBy('odd')).toBe(0)
   })
 
-  it('headers that are too large are 431', async () => {
+  it('headers that are too large get 431', async () => {
     const answer = await get(`${CHECK}?key=odd`, `x: ${'a'.repeat(9000)}\r\n`)
     expect(statusOf(answer)).toBe(431)
     expect(bodyOf(answer).error).toBe('request_header_fields_too_large')
     expect(await usedBy('odd')).toBe(0)
   })
 
-  it('headers that do not end are 408', async () => {
+  it('incomplete headers get 408', async () => {
     const answer = await send(`GET ${CHECK}?key=odd HTTP/1.1\r\nhost: localhost\r\n`)
     expect(statusOf(answer)).toBe(408)
     expect(bodyOf(answer).error).toBe('request_timeout')
   })
 
-  it('a body that does not end times out', async () => {
+  it('an incomplete body times out', async () => {
     const head = `POST ${CHECK} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n`
     const start = performance.now()
     const answer = await send(`${head}{"key":`)
@@ -108,7 +108,7 @@ describe('invalid HTTP is rejected before it counts', () => {
     expect(performance.now() - start).toBeLessThan(4000)
   })
 
-  it('all of many headers are read', async () => {
+  it('a large number of headers is read completely', async () => {
     const many = Array.from({ length: 1500 }, (_, i) => `${i.toString(36)}:\r\n`).join('')
     const answer = await send(
       `GET ${CHECK} HTTP/1.1\r\nhost: localhost\r\n${many}sec-fetch-site: cross-site\r\n\r\n`,
@@ -158,7 +158,7 @@ describe('paths and methods', () => {
     ['PUT', '/api'],
     ['GET', '/.git/config'],
     ['GET', '/docs/../docs'.replace('..', '%2e%2e')],
-  ])('%s %s is 404 in JSON', async (method, path) => {
+  ])('%s %s gets 404 in JSON', async (method, path) => {
     const answer = await send(`${method} ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
     expect(statusOf(answer)).toBe(404)
     expect(bodyOf(answer)).toMatchObject({ error: 'not_found' })
@@ -170,7 +170,7 @@ describe('paths and methods', () => {
     expect((await service.get('/missing', { method: 'POST', body: 'text' })).status).toBe(404)
   })
 
-  it('a broken escape in the path is 400', async () => {
+  it('an invalid escape in the path gets 400', async () => {
     expect(statusOf(await get('/%zz'))).toBe(400)
     expect(statusOf(await get('/%ff'))).toBe(400)
   })
@@ -188,7 +188,7 @@ describe('paths and methods', () => {
     ['POST', RESET, 'DELETE'],
     ['POST', '/metrics', 'GET, HEAD'],
     ['PROPFIND', '/', 'GET, HEAD'],
-  ])('%s %s is 405 with the methods of the route', async (method, path, allow) => {
+  ])('%s %s gets 405 with the methods of the route', async (method, path, allow) => {
     const answer = await send(`${method} ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
     expect(statusOf(answer)).toBe(405)
     expect(answer).toContain(`allow: ${allow}\r\n`)
@@ -256,7 +256,7 @@ describe('bodies', () => {
     })
     expect([status, body.message]).toStrictEqual([
       400,
-      'DELETE takes no body here; send the fields in the query.',
+      'DELETE must not have a body; send the fields in the query.',
     ])
   })
 
@@ -272,7 +272,7 @@ describe('bodies', () => {
     },
   )
 
-  it('without a content type are 415', async () => {
+  it('without a content type get 415', async () => {
     const answer = await send(`POST ${CHECK} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}`)
     expect(statusOf(answer)).toBe(415)
   })
@@ -287,9 +287,9 @@ describe('bodies', () => {
     }
     expect((await service.post(path, text(most))).status).toBe(200)
     const used = await usedBy('long')
-    const known = await service.post(path, text(most + 1))
-    expect(known.status).toBe(413)
-    expect(known.body.error).toBe('payload_too_large')
+    const sized = await service.post(path, text(most + 1))
+    expect(sized.status).toBe(413)
+    expect(sized.body.error).toBe('payload_too_large')
     expect((await service.post(path, text(3_000_000))).status).toBe(413)
     const chunk = text(most + 1)
     const chunked = await send(
@@ -317,7 +317,7 @@ describe('bodies', () => {
     expect([await nested(8), await nested(9)]).toStrictEqual([false, true])
   })
 
-  it('are rejected, not ignored, where none is read', async () => {
+  it('are rejected where no body is accepted', async () => {
     const body = '{"key":"body"}'
     const more = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`
     for (const [method, path] of [
@@ -334,7 +334,7 @@ describe('bodies', () => {
 })
 
 describe('every response', () => {
-  it('has a request id: that of the request, if it is safe', async () => {
+  it('has the request id of the request if it is safe, or else a new one', async () => {
     const idFor = async (id: string) =>
       (await service.get('/healthz', { headers: { 'x-request-id': id } })).headers.get('x-request-id')
     expect(await idFor('7f3a-Trace.1:2')).toBe('7f3a-Trace.1:2')

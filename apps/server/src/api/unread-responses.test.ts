@@ -50,7 +50,7 @@ it('connections that pipeline and never read are closed, and memory stays bounde
   }
 })
 
-it('as many pipelined requests as may wait all get a response', async () => {
+it('the maximum number of pipelined requests all get a response', async () => {
   const service = await startService('policies: { token_bucket: { capacity: 1000, refillRate: 1/1d } }')
   const socket = await openSocket(service.url)
   try {

@@ -79,7 +79,7 @@ export async function reset(key: string, options: CheckOptions, terminal: Termin
   )
 }
 
-/** Sends the request, and prints the line that `read` makes of the response, or the error and what to do about it. */
+/** Sends the request, and prints the line that `read` returns for the response, or the error. */
 async function runCommand(
   request: ServiceRequest,
   options: CheckOptions,
@@ -112,7 +112,7 @@ async function runCommand(
 function serviceOf(options: CheckOptions, { env }: Terminal): ServiceAddress | { problem: string } {
   const token = options.token ?? (env.TIDEGATE_TOKEN || undefined)
   if (token !== undefined && !/^[!-~]+$/.test(token)) {
-    return { problem: 'The token must be visible ASCII characters without spaces.' }
+    return { problem: 'The token must consist of visible ASCII characters without spaces.' }
   }
   const { url } = options
   if (!/^https?:\/\/[^@?#]+$/.test(url) || !URL.canParse(url)) {

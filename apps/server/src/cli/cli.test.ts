@@ -160,7 +160,7 @@ describe('tidegate', () => {
       '--store: "redi://x" is not a valid Redis address',
     ],
     ['workers in memory', ['start', '--workers', '2'], 'needs a shared store'],
-  ])('%s is wrong usage: exit code 2 with what to do', async (_title, args, message) => {
+  ])('%s exits with 2 and explains the usage', async (_title, args, message) => {
     const { code, out, err } = await tidegate(args)
     expect({ code, out }).toStrictEqual({ code: 2, out: '' })
     expect(err).toContain(message)
@@ -235,7 +235,7 @@ describe('tidegate check', () => {
     expect(result).toStrictEqual({ code, out: `${JSON.stringify(body)}\n`, err: '' })
   })
 
-  it('notes that the store of the service is unavailable', async () => {
+  it('reports that the store of the service is unavailable', async () => {
     fakeService.respondWith(
       200,
       { allowed: true, limit: 100, policy: 'api' },
@@ -250,7 +250,7 @@ describe('tidegate check', () => {
 
   it.each([
     [400, { message: 'The key is empty.' }, 2, 'rejected the request: The key is empty.\n'],
-    [404, { message: 'There is no policy "x"' }, 2, 'There is no policy "x"'],
+    [404, { message: 'Unknown policy "x"' }, 2, 'Unknown policy "x"'],
     [401, { message: 'A token is needed' }, 2, 'Pass --token or set TIDEGATE_TOKEN.'],
     [403, { detail: 'Not your key' }, 2, 'Not allowed: Not your key.'],
     [413, { title: 'Too large' }, 2, 'Too large'],
@@ -261,7 +261,7 @@ describe('tidegate check', () => {
     [404, '<html>', 3, 'is not Tidegate; check --url'],
     [302, '', 3, 'is not Tidegate; check --url'],
     [400, { message: '\u001b[2Jgone' }, 2, '\\u001b[2Jgone'],
-  ])('%i %j: exit code %i with what to do', async (status, body, code, message) => {
+  ])('explains the response %i %j, and exits with %i', async (status, body, code, message) => {
     fakeService.respondWith(status, body)
     const result = await tidegate(['check', 'user:123', '--url', fakeService.url])
     expect(result).toMatchObject({ code, out: '' })
@@ -274,7 +274,7 @@ describe('tidegate check', () => {
     expect(fakeService.received).toHaveLength(1)
   })
 
-  it('exits with 3 if no service responds, with how to start one', async () => {
+  it('exits with 3 if no service responds, and explains how to start one', async () => {
     const gone = service()
     await gone.open()
     await gone.close()
@@ -295,7 +295,7 @@ describe('tidegate peek', () => {
     [DENIED, 1, /^would be denied {2}user:123 {2}retry in 1 s, 0 of 100 left/],
     [{ remaining: 1, limit: 5 }, 0, 'would be allowed  user:123  1 of 5 left\n'],
     [{ remaining: 0, limit: 5 }, 1, 'would be denied  user:123  0 of 5 left\n'],
-  ])('%j: exit code %i', async (body, code, line) => {
+  ])('%j exits with %i', async (body, code, line) => {
     fakeService.respondWith(200, body)
     const result = await tidegate(['peek', 'user:123', '--policy', 'a b', '--url', fakeService.url])
     expect(result).toMatchObject({ code, err: '' })
@@ -387,8 +387,8 @@ rules:
   it('list all errors of an invalid file, and exit with 1', async () => {
     const invalid = file('invalid.yaml', 'prot: 80\nadminToken: ${MISSING}\n')
     const errors = [
-      `${invalid}:1:1  prot: is not an option here; did you mean "port"?`,
-      `${invalid}:2:13  adminToken: the environment variable MISSING is not set; set it, or write \${MISSING:-fallback}, or $\${MISSING} for that literal text`,
+      `${invalid}:1:1  prot: unknown option; did you mean "port"?`,
+      `${invalid}:2:13  adminToken: environment variable MISSING is not set; set it, or write \${MISSING:-fallback}, or $\${MISSING} for that literal text`,
     ].join('\n')
     expect(await tidegate(['validate', invalid])).toStrictEqual({ code: 1, out: '', err: `${errors}\n` })
     expect(await tidegate(['start', '--config', invalid])).toStrictEqual({
@@ -440,16 +440,16 @@ rules:
     expect(await tidegate(['validate', '/nowhere.yaml'])).toStrictEqual({
       code: 1,
       out: '',
-      err: '/nowhere.yaml: there is no such file\n',
+      err: '/nowhere.yaml: file not found\n',
     })
   })
-  it('read files of limits for Envoy', async () => {
+  it('read limit files for Envoy', async () => {
     const limits = (name: string, unit: string) =>
       file(name, `domain: shop\ndescriptors: [{ key: user, rate_limit: { unit: ${unit} } }]\n`)
     const valid = limits('limits.yaml', 'day')
     expect((await tidegate(['validate', valid])).out).toBe(`${valid} is valid: 1 domain, 1 rate limit\n`)
     const invalid = limits('invalid-limits.yaml', 'dag')
-    const errors = `${invalid}:2:48  descriptors[0].rate_limit.unit: "dag" is not a unit; write one of second, minute, hour, day, month, year, week, or window: 10m`
+    const errors = `${invalid}:2:48  descriptors[0].rate_limit.unit: unknown unit "dag"; write one of second, minute, hour, day, week, month, year, or a window such as window: 10m`
     const config = file('with-rls.yaml', `rls: { listen: 0, config: [${invalid}] }`)
     expect(await tidegate(['validate', config])).toStrictEqual({ code: 1, out: '', err: `${errors}\n` })
     expect(JSON.parse((await tidegate(['validate', invalid, '--json'])).out)).toMatchObject({
@@ -463,14 +463,14 @@ rules:
     })
   })
 
-  it('say that tidegate.yaml in the folder is not used without --config', async () => {
+  it('report that tidegate.yaml in the folder is not used without --config', async () => {
     const folder = dirname(file('tidegate.yaml', 'port: 0\n'))
     const { code, err } = await tidegate(['start', '--port', 'none'], {}, folder)
     expect(code).toBe(2)
-    expect(err).toContain('tidegate.yaml is in this folder and is not used. To use it, start with --config')
+    expect(err).toContain('tidegate.yaml in this folder is not used; to use it, add --config tidegate.yaml.')
   })
 
-  it('name --rls if its port is in use', async () => {
+  it('report --rls if its port is in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
@@ -480,11 +480,11 @@ rules:
     taken.close()
     expect([code, err]).toStrictEqual([
       1,
-      expect.stringContaining(`Port ${port} of 127.0.0.1 is already in use. Choose another with --rls`),
+      expect.stringContaining(`Port ${port} of 127.0.0.1 is already in use. Choose another port with --rls`),
     ])
   })
 
-  it('require files of limits for --rls, without a place in a file that does not exist', async () => {
+  it('require limit files for --rls, and report errors without a position if there is no file', async () => {
     const { code, err } = await tidegate(['start', '--rls', '0'])
     expect([code, err.split(';')[0]]).toStrictEqual([1, 'rls.config: is missing'])
   })
@@ -499,7 +499,7 @@ rules:
     expect(await tidegate(['validate', config])).toStrictEqual({
       code: 1,
       out: '',
-      err: `${config}:6:14  rls.tls.keyFile: there is no such file\n${config}:7:19  rls.tls.clientCaFile: is a folder; name the file in it\n`,
+      err: `${config}:6:14  rls.tls.keyFile: file not found\n${config}:7:19  rls.tls.clientCaFile: must be a file, but is a folder; write the path of a file in it\n`,
     })
   })
 })

@@ -135,14 +135,14 @@ const EXAMPLES = {
   tidegate: `
 Examples:
   tidegate start                               serve on http://127.0.0.1:8080, with the memory store
-  tidegate start --config tidegate.yaml        with your own policies and rules
-  tidegate check user:123                      check a key; exit code 0: allowed, 1: denied
-  tidegate validate tidegate.yaml              check the file for errors
+  tidegate start --config tidegate.yaml        serve with your policies and rules
+  tidegate check user:123                      check a key; exit code 0 if allowed, 1 if denied
+  tidegate validate tidegate.yaml              list the errors of a file
 
 tidegate <command> --help shows the options of a command.`,
   start: `
-Options override TIDEGATE_HOST, TIDEGATE_PORT, TIDEGATE_STORE and TIDEGATE_ADMIN_TOKEN, and these override the
-file. The file is reloaded when it changes, and on SIGHUP. SIGTERM stops the service once the requests in flight are done.
+Options override TIDEGATE_HOST, TIDEGATE_PORT, TIDEGATE_STORE and TIDEGATE_ADMIN_TOKEN, and these override the file.
+The file is reloaded when it changes, and on SIGHUP. On SIGTERM, the service finishes the requests in flight and stops.
 
 Examples:
   tidegate start
@@ -163,8 +163,9 @@ Examples:
   tidegate peek user:123
   tidegate peek user:123 --policy per-user --json`,
   reset: `
-Requires the admin token, which the service logs at start if none is configured. Set it as
-$TIDEGATE_ADMIN_TOKEN or $TIDEGATE_TOKEN, or pass --token, which other users of the machine can see.
+Requires the admin token, which the service logs at start if none is configured. Set $TIDEGATE_ADMIN_TOKEN or
+$TIDEGATE_TOKEN, or pass --token, which other users of the machine can see.
+
 Exit codes:
   0  reset     2  usage error, or rejected by the service     3  no response, or the service failed
 
@@ -172,9 +173,9 @@ Examples:
   tidegate reset user:123
   tidegate reset user:123 --policy login`,
   validate: `
-Starts no service. Variables such as \${REDIS_URL} in the file must be set, as for start. For a Spring file, features
-that do not work here are listed as warnings, and unused sections are named. A file with a domain, or a folder, is
-validated as limits of the rate limit service for Envoy.
+Does not start a service. Variables such as \${REDIS_URL} in the file must be set, as for start. For a Spring file,
+unsupported features are listed as warnings, and unused sections by name. A folder, or a file with a domain, is validated
+as limits for --rls.
 
 Exit codes:
   0  valid     1  errors     2  usage error

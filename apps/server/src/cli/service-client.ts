@@ -22,7 +22,7 @@ export interface ServiceResponse {
 
 const TIMEOUT_MS = 10_000
 
-/** Sends a request. Resolves to the response, or to the reason why there is none. */
+/** Sends a request. Resolves to the response, or to the problem if there is none. */
 export async function sendRequest(
   service: ServiceAddress,
   request: ServiceRequest,
@@ -80,6 +80,6 @@ function unreachable(url: string, error: Error): string {
     return `The service at ${url} did not respond within ${TIMEOUT_MS / 1000} seconds; check its log and its store.`
   }
   const { code, message } = (error.cause ?? error) as NodeJS.ErrnoException
-  const why = code === 'ECONNREFUSED' ? 'connection refused' : escapeControls(code ?? message)
-  return `No service is reachable at ${url} (${why}). Start one with npx tidegate start, or pass its address as --url.`
+  const reason = code === 'ECONNREFUSED' ? 'connection refused' : escapeControls(code ?? message)
+  return `No service is reachable at ${url} (${reason}). Start one with npx tidegate start, or pass its address as --url.`
 }

@@ -22,8 +22,8 @@ export interface StartFlags {
   readonly rlsTlsCa?: string
 }
 
-/** The name that the documentation uses. */
-const USUAL_FILE = 'tidegate.yaml'
+/** The file name in the documentation. */
+const DEFAULT_FILE = 'tidegate.yaml'
 
 /** Starts the service. Resolves once it listens, and the service keeps running. */
 export async function start(flags: StartFlags, terminal: Terminal): Promise<number> {
@@ -31,12 +31,10 @@ export async function start(flags: StartFlags, terminal: Terminal): Promise<numb
   const rls = rlsFlags(flags)
   const load = (text: FileText) =>
     loadConfig({ text, env: terminal.env, flags: { host, port, store, rls }, profiles })
-  // The primary has validated the file and sends its text, because the file may have changed since.
+  // The primary has validated the file and sends its text, because the file may have changed meanwhile.
   if (cluster.isWorker) return exitCodeOf(startWorker({ load, file }), terminal)
-  if (file === undefined && existsSync(USUAL_FILE)) {
-    terminal.err(
-      `${USUAL_FILE} is in this folder and is not used. To use it, start with --config ${USUAL_FILE}.`,
-    )
+  if (file === undefined && existsSync(DEFAULT_FILE)) {
+    terminal.err(`${DEFAULT_FILE} in this folder is not used; to use it, add --config ${DEFAULT_FILE}.`)
   }
   const text = readText(file)
   const loaded = load(text)
@@ -56,7 +54,7 @@ export async function start(flags: StartFlags, terminal: Terminal): Promise<numb
   }
   if (workers > 1 && config.store.kind === 'memory') {
     terminal.err(
-      `--workers ${workers} needs a shared store: with memory, each worker would count alone and together they would allow ${workers} times the limit. Add for example --store redis://localhost:6379.`,
+      `--workers ${workers} needs a shared store: with the memory store, each worker would count on its own and ${workers} times the limit would be allowed. Add for example --store redis://localhost:6379.`,
     )
     return EXIT.usage
   }
@@ -91,15 +89,15 @@ interface ListenError extends NodeJS.ErrnoException {
 
 function startErrorMessage(error: ListenError): string {
   const { code, message, address, port, hostname, isOfGateway, isOfRls } = error
-  const where = (option: string) => (isOfGateway ? 'in gateway.listen' : `with ${isOfRls ? '--rls' : option}`)
+  const place = (option: string) => (isOfGateway ? 'in gateway.listen' : `with ${isOfRls ? '--rls' : option}`)
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${address} is already in use. Choose another ${where('--port')}, or stop the program that uses it.`
+      return `Port ${port} of ${address} is already in use. Choose another port ${place('--port')}, or stop the program that uses it.`
     case 'EACCES':
-      return `This user is not allowed to listen on port ${port}. Choose one above 1023 ${where('--port')}.`
+      return `This user is not allowed to listen on port ${port}. Choose a port above 1023 ${place('--port')}.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${address ?? hostname} is not an address of this machine. Choose another ${where('--host')}.`
+      return `${address ?? hostname} is not an address of this machine. Choose another address ${place('--host')}.`
     default:
       return `The ${isOfRls ? 'rate limit service for Envoy' : 'service'} could not start: ${message}`
   }

@@ -3,9 +3,9 @@ import { styleText } from 'node:util'
 /** The environment of a command, and its output. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The result, one line. */
+  /** Prints one line of the result. */
   out(line: string): void
-  /** Everything else, one line. */
+  /** Prints one line of messages and errors. */
   err(line: string): void
   /** Colours a text for `out` or `err`, if that is a terminal and colours are not disabled. */
   paint(colour: Colour, text: string, to?: 'out' | 'err'): string
@@ -26,14 +26,14 @@ interface OutputStream {
 
 export function terminalOf({ env, stdout, stderr }: Streams): Terminal {
   // https://no-color.org: any value but an empty one
-  const isPlain = Boolean(env.NO_COLOR) || env.TERM === 'dumb'
+  const hasColours = !env.NO_COLOR && env.TERM !== 'dumb'
   return {
     env,
     out: (line) => void stdout.write(`${line}\n`),
     err: (line) => void stderr.write(`${line}\n`),
     paint(colour, text, to = 'out') {
       const { isTTY = false } = to === 'out' ? stdout : stderr
-      return isTTY && !isPlain ? styleText(colour, text, { validateStream: false }) : text
+      return isTTY && hasColours ? styleText(colour, text, { validateStream: false }) : text
     },
   }
 }

@@ -13,9 +13,10 @@ export interface ValidateOptions {
   readonly strict?: boolean
 }
 
-/** The result of a validation: a summary of a valid file, or its errors, also as text. */
-interface Finding {
+/** The result of a validation: a summary of valid files, or their errors. */
+interface Validation {
   readonly summary: string
+  /** The errors, one line each. */
   readonly text: string
   readonly errors: readonly (ConfigError & { readonly file?: string })[]
   readonly warnings: readonly ConfigError[]
@@ -25,8 +26,8 @@ interface Finding {
 export function validate(file: string, options: ValidateOptions, terminal: Terminal): number {
   const { json, profiles, strict } = options
   const { summary, text, errors, warnings, unused } = isLimits(file)
-    ? limitsFinding([file])
-    : configFinding(file, profiles, terminal)
+    ? validateLimitFiles([file])
+    : validateConfig(file, profiles, terminal)
   const isValid = errors.length === 0
   if (json) terminal.out(JSON.stringify({ file, valid: isValid, errors, warnings, unused }))
   else if (isValid) {
@@ -41,26 +42,26 @@ export function validate(file: string, options: ValidateOptions, terminal: Termi
   return isValid && !(strict && warnings.length > 0) ? EXIT.ok : EXIT.invalidConfig
 }
 
-function configFinding(file: string, profiles: string | undefined, terminal: Terminal): Finding {
+function validateConfig(file: string, profiles: string | undefined, terminal: Terminal): Validation {
   const loaded = loadConfig({ file, env: terminal.env, profiles })
   if ('errors' in loaded) {
     const { errors } = loaded
     return { summary: '', text: formatConfigErrors(errors, file), errors, warnings: [], unused: [] }
   }
   const { rls, notices } = loaded.config
-  const own = summaryOf(loaded.config)
-  if (rls === undefined) return { summary: own, text: '', errors: [], ...notices }
-  const limits = limitsFinding(rls.files, rls.settings)
-  return { ...limits, ...notices, summary: `${own}, ${limits.summary}` }
+  const summary = summaryOf(loaded.config)
+  if (rls === undefined) return { summary, text: '', errors: [], ...notices }
+  const limits = validateLimitFiles(rls.files, rls.settings)
+  return { ...limits, ...notices, summary: `${summary}, ${limits.summary}` }
 }
 
-function limitsFinding(
+function validateLimitFiles(
   paths: readonly string[],
   settings: Parameters<typeof validateLimits>[1] = DEFAULTS,
-): Finding {
+): Validation {
   const { domains, rules, errors, fileErrors } = validateLimits(paths, settings)
   return {
-    summary: `${counted(domains, 'domain', 'domains')}, ${counted(rules, 'rate limit', 'rate limits')}`,
+    summary: `${plural(domains, 'domain', 'domains')}, ${plural(rules, 'rate limit', 'rate limits')}`,
     text: errors,
     errors: fileErrors.flatMap(({ file, errors }) => errors.map((error) => ({ file, ...error }))),
     warnings: [],
@@ -70,7 +71,7 @@ function limitsFinding(
 
 const DEFAULTS = { mergeDomains: false, onStoreFailure: 'error', instances: 1 } as const
 
-/** Whether it is a folder, or a file with limits of the rate limit service for Envoy. */
+/** Whether a path is a folder, or a limit file of the rate limit service for Envoy. */
 function isLimits(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return true
   const text = readText(path)
@@ -78,14 +79,14 @@ function isLimits(path: string): boolean {
 }
 
 function summaryOf({ policies, rules, gateway, store, notices }: Config): string {
-  const own = [...policies.values()].filter((policy) => BUILT_IN_POLICIES.get(policy.name) !== policy)
-  const where = store.kind === 'memory' ? 'memory' : store.scheme
-  const routes = gateway === undefined ? '' : `, ${counted(gateway.routes.length, 'route', 'routes')}`
+  const ownPolicies = [...policies.values()].filter((policy) => BUILT_IN_POLICIES.get(policy.name) !== policy)
+  const storeName = store.kind === 'memory' ? 'memory' : store.scheme
+  const routes = gateway === undefined ? '' : `, ${plural(gateway.routes.length, 'route', 'routes')}`
   const { length } = notices.warnings
-  const warned = length === 0 ? '' : `, ${counted(length, 'warning', 'warnings')}`
-  return `${counted(own.length, 'policy', 'policies')}, ${counted(rules.length, 'rule', 'rules')}${routes}, store ${where}${warned}`
+  const warnings = length === 0 ? '' : `, ${plural(length, 'warning', 'warnings')}`
+  return `${plural(ownPolicies.length, 'policy', 'policies')}, ${plural(rules.length, 'rule', 'rules')}${routes}, store ${storeName}${warnings}`
 }
 
-function counted(count: number, one: string, many: string): string {
+function plural(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
 }

@@ -1,6 +1,6 @@
 /** An error in the configuration, and what to write instead. */
 export interface ConfigError {
-  /** From 1; absent where the error is not in the file, but in the environment or on the command line. */
+  /** From 1; absent for errors of the environment and of the command line. */
   readonly line?: number
   /** From 1, in characters. */
   readonly column?: number
@@ -10,7 +10,7 @@ export interface ConfigError {
   readonly message: string
 }
 
-/** Where a value is in the configuration: the keys and indexes that lead to it. */
+/** The path of a value in the configuration: keys and indexes. */
 export type Path = readonly (string | number)[]
 
 /** `['rules', 0, 'key']` as `rules[0].key`. */
@@ -25,22 +25,22 @@ export function pathText(path: Path): string {
 }
 
 /**
- * One line for each error, in the form that editors and terminals turn into a link. Without a file, which is `''`, errors
- * have no position.
+ * Formats one line per error, with a position that editors and terminals turn into a link. If `file` is `''`, there is no
+ * position.
  */
 export function formatConfigErrors(errors: readonly ConfigError[], file: string): string {
   return errors.map((error) => describe(error, file)).join('\n')
 }
 
 function describe({ line, column, path, message }: ConfigError, file: string): string {
-  const what = path === '' ? message : `${path}: ${message}`
-  return line === undefined || file === '' ? what : `${file}:${line}:${column ?? 1}  ${what}`
+  const text = path === '' ? message : `${path}: ${message}`
+  return line === undefined || file === '' ? text : `${file}:${line}:${column ?? 1}  ${text}`
 }
 
-/** Text from the file for a message: quoted, shortened, with control characters escaped. */
+/** Quotes a text from the file for a message, shortened and with control characters escaped. */
 export function quote(text: string): string {
-  const shown = text.length > 60 ? `${text.slice(0, 57)}…` : text
-  return JSON.stringify(shown).replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
+  const excerpt = text.length > 60 ? `${text.slice(0, 57)}…` : text
+  return JSON.stringify(excerpt).replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
 }

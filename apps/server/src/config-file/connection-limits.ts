@@ -5,14 +5,11 @@ import { optionOf } from './options.js'
 /** Reads `connections` of the section at `path`: `[]` for the API, otherwise `['gateway']` or `['rls']`. */
 export function readConnections(document: ConfigDocument, path: readonly string[]): ConnectionLimits {
   const option = optionOf(document)
-  const max = option.whole(...path, 'connections', 'max')
+  const max = option.wholeNumber(...path, 'connections', 'max')
   const at = [...path, 'connections', 'maxPerClient']
-  const maxPerClient = (option.whole(...at) as number | undefined) ?? Math.max(1, Math.floor(max / 10))
+  const maxPerClient = (option.wholeNumber(...at) as number | undefined) ?? Math.max(1, Math.floor(max / 10))
   if (maxPerClient > max) {
-    document.addError(
-      at,
-      `must not be more than max, which is ${max}, got ${maxPerClient}; write for example ${max}`,
-    )
+    document.addError(at, `must be at most max (${max}), got ${maxPerClient}; write for example ${max}`)
   }
   return Object.freeze({ max, maxPerClient })
 }

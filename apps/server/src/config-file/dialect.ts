@@ -10,14 +10,14 @@ export type Dialect = (
   report: (message: string, offset: number) => void,
 ) => Translation | undefined
 
-/** Such a file as one document of the schema. */
+/** A file in another dialect, as one document of the schema. */
 export interface Translation {
   /** A node of the YAML library, with the positions in the text. */
   readonly contents: unknown
   readonly unused: readonly UnusedOption[]
   /** The names of the profiles whose documents are included. */
   readonly profiles: readonly string[]
-  /** Whether the value at a path has placeholders of the other program. */
+  /** Whether the value at a path may have placeholders of the other program. */
   isForeign(path: Path): boolean
   replace(written: string): Replaced
 }
@@ -25,7 +25,7 @@ export interface Translation {
 /** An option of the file that was left out, because the schema does not have it. */
 export interface UnusedOption {
   readonly path: Path
-  /** Where its key is in the text. */
+  /** The offset of its key in the text. */
   readonly offset: number
   /** Its value, if it is text, a number, true or false. */
   readonly value: unknown

@@ -15,7 +15,7 @@ const schema: JsonSchema = {
   },
 }
 const read = (text: string, env = {}) => readDocument(text, schema, env)
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+const withPrototypes = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 describe('a document', () => {
   it.each([
@@ -35,7 +35,7 @@ describe('a document', () => {
   ])('may have %s', (_title, text, value) => {
     const document = read(text)
     expect(document.errors()).toStrictEqual([])
-    expect(plain(document.value)).toStrictEqual(value)
+    expect(withPrototypes(document.value)).toStrictEqual(value)
   })
 
   it('may have keys such as __proto__', () => {
@@ -47,7 +47,7 @@ describe('a document', () => {
   it('converts variables to the type of the option, and never parses them as YAML', () => {
     const env = { PORT: '8080', DIGITS: '0123', YAML: '1]\nport: 2 # [', RATE: '5' }
     const text = 'port: ${PORT}\nname: ${DIGITS}\nrate: ${RATE}\nlist: ["${PORT}", "${YAML}"]'
-    expect(plain(read(text, env).value)).toStrictEqual({
+    expect(withPrototypes(read(text, env).value)).toStrictEqual({
       port: 8080,
       name: '0123',
       rate: 5,
@@ -75,7 +75,7 @@ describe('a document', () => {
     )
   })
 
-  it('keeps the first error of each value, and knows the valid values', () => {
+  it('keeps the first error of each value, and reports which values are valid', () => {
     const document = read('section: { deep: 1 }\nlist: [1, 2]\nport: 3')
     document.addError(['section', 'deep'], 'first')
     document.addError(['section', 'deep'], 'second')
@@ -94,7 +94,7 @@ describe('a document', () => {
     const document = read('port: 1')
     for (let i = 0; i < 1234; i++) document.addError(['list', i], 'is wrong')
     expect(document.errors()).toHaveLength(1001)
-    expect(document.errors().at(-1)).toStrictEqual({ path: '', message: 'and 234 more' })
+    expect(document.errors().at(-1)).toStrictEqual({ path: '', message: 'and 234 more errors' })
   })
 
   it.each([
@@ -112,7 +112,7 @@ describe('a document', () => {
     expect(read(`#${' '.repeat(1_048_576)}`).errors()).toMatchObject([{ line: 1, column: 1 }])
   })
 
-  it('is read or has errors, for any text', () => {
+  it('is either read or has errors, for any text', () => {
     const piece = fc.constantFrom(
       ...[
         'port',

@@ -8,7 +8,7 @@ import { firstTooDeep, secondDocument, syntaxProblems } from './syntax-errors.js
 import { valuesOf } from './values.js'
 import { type Environment, replaceVariables, toSchemaType } from './variables.js'
 
-/** A configuration file as plain data, with its errors so far. */
+/** The values of a configuration file, and its errors so far. */
 export interface ConfigDocument extends ErrorCollector {
   /** Undefined if the text is not valid YAML. */
   readonly value: unknown
@@ -20,7 +20,7 @@ export interface ConfigDocument extends ErrorCollector {
   schemaAt(path: Path): JsonSchema | undefined
   /** The line of the key at a path; from 1. */
   lineOf(path: Path): number
-  /** Adds a warning: the file is valid, but a feature of it is missing here. */
+  /** Adds a warning: the file is valid, but one of its features is not supported. */
   addWarning(path: Path, message: string, at?: ErrorAnchor): void
   /** In the order of the file. */
   warnings(): ConfigError[]
@@ -35,8 +35,8 @@ const MAX_CHARACTERS = 1_048_576
 const MAX_DEPTH = 64
 
 /**
- * Parses YAML, and replaces variables in its values. Several documents are for files of the dialect only. With `scalar`, that
- * function reads every scalar instead.
+ * Parses YAML, and replaces variables in its values. Only files of the dialect may have several documents. `scalar`, if
+ * set, reads every scalar instead.
  */
 export function readDocument(
   source: string,
@@ -53,10 +53,10 @@ export function readDocument(
   const placeOf = (path: Path, at: ErrorAnchor) => {
     if (typeof at === 'number') return placeAt(at)
     for (let length = path.length; length >= 0; length--) {
-      const found = offsets.get(placeName(path.slice(0, length)))
-      if (found === undefined) continue
+      const offset = offsets.get(placeName(path.slice(0, length)))
+      if (offset === undefined) continue
       // A missing value is reported at the key of its parent.
-      return placeAt(at === 'key' || length < path.length ? found.key : found.value)
+      return placeAt(at === 'key' || length < path.length ? offset.key : offset.value)
     }
     return placeAt(0)
   }
@@ -85,7 +85,9 @@ export function readDocument(
 
   function parse(): unknown {
     if (text.length > MAX_CHARACTERS) {
-      collector.addError([], `the file is larger than ${MAX_CHARACTERS.toLocaleString('en')} characters`)
+      const maximum = MAX_CHARACTERS.toLocaleString('en')
+      const length = text.length.toLocaleString('en')
+      collector.addError([], `the file must have at most ${maximum} characters, got ${length}`)
       return undefined
     }
     const tokens = [...new Parser(counter.addNewLine).parse(text)]
@@ -111,7 +113,7 @@ export function readDocument(
       schema,
       place,
       addError: collector.addError,
-      text: replaced,
+      text: replaceIn,
       scalar,
     })
     return values === null ? Object.create(null) : values
@@ -122,17 +124,18 @@ export function readDocument(
     if (!offsets.has(name)) offsets.set(name, { key, value })
   }
 
-  function replaced(written: string, schema: JsonSchema | undefined, path: Path): unknown {
+  function replaceIn(written: string, schema: JsonSchema | undefined, path: Path): unknown {
     const isForeign = translation?.isForeign(path) === true
-    const answer = isForeign ? translation!.replace(written) : replaceVariables(written, env)
-    if ('problem' in answer) {
-      collector.addError(path, answer.problem)
+    const replaced = isForeign ? translation!.replace(written) : replaceVariables(written, env)
+    if ('problem' in replaced) {
+      collector.addError(path, replaced.problem)
       return undefined
     }
-    if (answer.values.length === 0) return isForeign ? toSchemaType(answer.text, schema) : answer.text
-    const due = toSchemaType(answer.text, schema)
+    const { text, values } = replaced
+    if (values.length === 0) return isForeign ? toSchemaType(text, schema) : text
+    const value = toSchemaType(text, schema)
     // Numbers are not secret.
-    replacements.note(path, written, answer.text, typeof due === 'string' ? answer.values : [])
-    return due
+    replacements.add(path, written, text, typeof value === 'string' ? values : [])
+    return value
   }
 }

@@ -10,41 +10,46 @@ export interface ErrorCollector {
   isValid(path: Path): boolean
 }
 
-/** Where to point: at the value, at its key, or at a character of the file. */
+/** The position of an error: its value, its key, or an offset in the file. */
 export type ErrorAnchor = 'value' | 'key' | number
 
 type Place = Pick<ConfigError, 'line' | 'column'>
 
-/** Further errors are only counted. */
-const MAX_NOTED = 1000
+/** Errors beyond this number are only counted. */
+const MAX_ERRORS = 1000
 
 export function createErrorCollector(placeOf: (path: Path, at: ErrorAnchor) => Place): ErrorCollector {
-  const noted = new Map<string, ConfigError>()
-  const around = new Set<string>()
-  let more = 0
+  const errorsByPlace = new Map<string, ConfigError>()
+  /** The places with an error, and all places around them. */
+  const affected = new Set<string>()
+  let omitted = 0
   return {
     errors() {
-      const sorted = [...noted.values()].sort((a, b) => lineOf(a) - lineOf(b) || columnOf(a) - columnOf(b))
-      return more === 0 ? sorted : [...sorted, { path: '', message: `and ${more.toLocaleString('en')} more` }]
+      const sorted = [...errorsByPlace.values()].sort(
+        (a, b) => lineOf(a) - lineOf(b) || columnOf(a) - columnOf(b),
+      )
+      return omitted === 0
+        ? sorted
+        : [...sorted, { path: '', message: `and ${omitted.toLocaleString('en')} more errors` }]
     },
     addError(path, message, at = 'value') {
       const name = typeof at === 'number' ? `${placeName(path)}@${at}` : placeName(path)
-      if (noted.has(name)) return
-      if (noted.size >= MAX_NOTED) {
-        more++
+      if (errorsByPlace.has(name)) return
+      if (errorsByPlace.size >= MAX_ERRORS) {
+        omitted++
         return
       }
-      noted.set(name, { ...placeOf(path, at), path: pathText(path), message })
-      for (let length = 0; length <= path.length; length++) around.add(placeName(path.slice(0, length)))
+      errorsByPlace.set(name, { ...placeOf(path, at), path: pathText(path), message })
+      for (let length = 0; length <= path.length; length++) affected.add(placeName(path.slice(0, length)))
     },
     isValid(path) {
-      if (around.has(placeName(path))) return false
-      return path.every((_, i) => !noted.has(placeName(path.slice(0, i))))
+      if (affected.has(placeName(path))) return false
+      return path.every((_, i) => !errorsByPlace.has(placeName(path.slice(0, i))))
     },
   }
 }
 
-/** One text for each path. */
+/** A unique text for each path. */
 export function placeName(path: Path): string {
   return JSON.stringify(path)
 }

@@ -5,8 +5,8 @@ import type { ConfigDocument } from './document.js'
 type Fields = Record<string, unknown>
 
 /**
- * Calls a factory with an entry of the file, and collects all errors. Factories throw at the first error, so each
- * invalid field is reported, replaced by its stand-in or left out, and the factory called again.
+ * Calls a factory with an entry of the file, and collects all errors. Because a factory throws at its first error, each
+ * invalid field is reported and replaced by its stand-in, or left out, and the factory is called again.
  */
 export function buildCollectingErrors<T>(
   document: ConfigDocument,
@@ -16,11 +16,11 @@ export function buildCollectingErrors<T>(
   standIns: Readonly<Fields>,
 ): T | undefined {
   let trial = entry
-  const tried = new Set<string>()
+  const replacedFields = new Set<string>()
   for (;;) {
     try {
-      const thing = factory(trial)
-      return tried.size === 0 ? thing : undefined
+      const built = factory(trial)
+      return replacedFields.size === 0 ? built : undefined
     } catch (error) {
       if (!(error instanceof TidegateError)) throw error
       const { field } = error
@@ -28,8 +28,9 @@ export function buildCollectingErrors<T>(
         field === undefined ? path : [...path, ...field.split('.')],
         errorMessageWithoutField(error),
       )
-      if (field === undefined || tried.has(field) || !Object.hasOwn(standIns, field)) return undefined
-      tried.add(field)
+      if (field === undefined || replacedFields.has(field) || !Object.hasOwn(standIns, field))
+        return undefined
+      replacedFields.add(field)
       trial = withField(trial, field.split('.'), standIns[field])
     }
   }
@@ -47,7 +48,7 @@ export function collectError(document: ConfigDocument, path: Path, factory: () =
   }
 }
 
-/** The message of an error without the name of the field, which the position shows. */
+/** The message of an error without the name of its field, which the path already contains. */
 export function errorMessageWithoutField({ message, field }: TidegateError): string {
   const start =
     field === undefined ? '' : [`${field}: `, `${field} `].find((name) => message.startsWith(name))

@@ -10,13 +10,13 @@ export function readFileText(file: string): FileText {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    return { path: file, message: WHY[code] ?? `cannot be read: ${code}` }
+    return { path: file, message: REASONS[code] ?? `cannot be read: ${code}` }
   }
 }
 
-const WHY: Record<string, string> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'is a folder; name the file in it',
+const REASONS: Record<string, string> = {
+  ENOENT: 'file not found',
+  EISDIR: 'must be a file, but is a folder; write the path of a file in it',
   EACCES: 'cannot be read: permission denied',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8; save it as UTF-8',
 }

@@ -37,7 +37,7 @@ export function schemaOf(schema: JsonSchema | undefined, step: string | number):
 
 const DURATION = '^\\d{1,15}(\\.\\d{1,6})?(ms|s|m|h|d)$'
 
-/** Makes the schemas of single values. `scalar` may widen the schema of a value that is not arbitrary text. */
+/** Returns functions that create the schemas of single values. `scalar` may widen all schemas but that of free text. */
 export function valuesThrough(scalar: (schema: JsonSchema) => JsonSchema) {
   return {
     text(schema: JsonSchema): JsonSchema {
@@ -51,11 +51,18 @@ export function valuesThrough(scalar: (schema: JsonSchema) => JsonSchema) {
     trueOrFalse: (schema: JsonSchema): JsonSchema => scalar({ type: 'boolean', ...schema }),
     /** A port, `host:port`, or an object with options. */
     place: (schema: JsonSchema): JsonSchema => scalar({ type: ['integer', 'string', 'object'], ...schema }),
-    whole: (schema: JsonSchema): JsonSchema => scalar({ type: 'integer', ...schema }),
+    wholeNumber: (schema: JsonSchema): JsonSchema => scalar({ type: 'integer', ...schema }),
     /** A number, or text such as `30s` or `100/1m` that the reader of the option parses. */
     quantity: (schema: JsonSchema): JsonSchema => scalar({ type: ['number', 'string'], ...schema }),
     duration: (schema: JsonSchema): JsonSchema =>
-      scalar({ type: ['integer', 'string'], minimum: 0, pattern: DURATION, examples: ['30s'], ...schema }),
+      scalar({
+        title: 'a duration',
+        type: ['integer', 'string'],
+        minimum: 0,
+        pattern: DURATION,
+        examples: ['30s'],
+        ...schema,
+      }),
   }
 }
 

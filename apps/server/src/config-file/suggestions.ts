@@ -1,24 +1,24 @@
 /**
- * The choices that are most similar to a misspelled word: the nearest, or several that are equally near, in
- * the order given. None if nothing is near.
+ * Returns the choices that are most similar to a misspelled word: one, or several that are equally near, in the order of
+ * `choices`. Empty if no choice is near.
  */
 export function nearestWords(word: string, choices: readonly string[]): string[] {
-  const wanted = normalizeName(word)
-  let best = Math.max(1, Math.floor(wanted.length / 3))
-  let found: string[] = []
-  // Longer words are never typing errors, and would make the table large.
-  if (wanted.length === 0 || wanted.length > 64) return found
+  const name = normalizeName(word)
+  let best = Math.max(1, Math.floor(name.length / 3))
+  let nearest: string[] = []
+  // Longer words are not typing errors, and would make the table large.
+  if (name.length === 0 || name.length > 64) return nearest
   for (const choice of choices) {
-    const score = distance(wanted, normalizeName(choice))
+    const score = distance(name, normalizeName(choice))
     if (score > best) continue
-    if (score < best) found = []
+    if (score < best) nearest = []
     best = score
-    found.push(choice)
+    nearest.push(choice)
   }
-  return found
+  return nearest
 }
 
-/** `did you mean "limit"?`, or undefined if nothing is near. */
+/** `did you mean "limit"?`, or undefined if no choice is near. */
 export function didYouMean(word: string, choices: readonly string[]): string | undefined {
   const words = nearestWords(word, choices)
   return words.length === 0 ? undefined : `did you mean ${words.map((near) => `"${near}"`).join(' or ')}?`
@@ -38,7 +38,7 @@ function normalizeName(word: string): string {
 }
 
 /**
- * The edit distance of two words: the number of letters that are added, missing, replaced or swapped. A missing or extra
+ * The edit distance of two words: the number of letters that are inserted, deleted, replaced or swapped. A missing or extra
  * end of any length counts as one edit.
  */
 function distance(a: string, b: string): number {

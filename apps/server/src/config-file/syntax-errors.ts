@@ -6,26 +6,27 @@ export interface SyntaxProblem {
   message: string
 }
 
-/** The first problem of each line: further problems on the same line are usually consequences of it. */
+/** Returns the first problem of each line: further problems on the same line are usually consequences of it. */
 export function syntaxProblems(
   text: string,
   documents: readonly Document[],
   lineOf: (offset: number) => number,
 ): SyntaxProblem[] {
-  const found = new Map<number, SyntaxProblem>()
+  const byLine = new Map<number, SyntaxProblem>()
   for (const document of documents) {
     for (const error of [...document.errors, ...document.warnings]) {
       const problem = problemOf(text, document, error)
-      if (!found.has(lineOf(problem.offset))) found.set(lineOf(problem.offset), problem)
+      const line = lineOf(problem.offset)
+      if (!byLine.has(line)) byLine.set(line, problem)
     }
   }
-  return [...found.values()]
+  return [...byLine.values()]
 }
 
 export function secondDocument(document: Document): SyntaxProblem {
   return {
     offset: document.range?.[0] ?? 0,
-    message: 'a second document begins here; write one document, without ---',
+    message: 'only one document is allowed; remove this ---',
   }
 }
 
@@ -36,37 +37,36 @@ function problemOf(text: string, document: Document, error: YAMLError): SyntaxPr
     const variable = /^\$\{[^}\n]*\}?/.exec(text.slice(offset - 1))?.[0] ?? '${'
     return {
       offset: offset - 1,
-      message: `inside { } or [ ] a variable needs quotes: write "${variable}"`,
+      message: `inside { } or [ ], a variable needs quotes: write "${variable}"`,
     }
   }
   switch (error.code) {
     case 'TAB_AS_INDENT':
-      return { offset, message: 'a tab must not be used for indentation; use spaces' }
+      return { offset, message: 'tabs are not allowed for indentation; use spaces' }
     case 'BLOCK_IN_FLOW':
-      return { offset, message: 'a value with a brace or a colon in it needs quotes inside { } or [ ]' }
+      return { offset, message: 'inside { } or [ ], a value with a brace or a colon needs quotes' }
     case 'BLOCK_AS_IMPLICIT_KEY':
     case 'MULTILINE_IMPLICIT_KEY':
       return {
         offset,
-        message:
-          'a second ":" in one value: put the value in quotes, or fix the indentation of the next line',
+        message: 'second ":" in one value; put the value in quotes, or fix the indentation of the next line',
       }
     case 'BAD_INDENT': {
       const isUnclosed = error.message.startsWith('Flow')
-      const aligned = 'the indentation of this line must be that of the entries beside it'
-      const closed = `a ${error.message.at(-1)} is missing before this line, or the line must be indented`
+      const aligned = 'this line must be indented like the entries beside it'
+      const closed = `missing ${error.message.at(-1)} before this line, or the line must be indented`
       return { offset, message: isUnclosed ? closed : aligned }
     }
     case 'BAD_SCALAR_START':
       return { offset, message: `a value cannot begin with ${text[offset]}; put it in quotes` }
     case 'NON_STRING_KEY':
-      return { offset, message: 'a key must be text' }
+      return { offset, message: 'a key must be text; put it in quotes' }
     case 'TAG_RESOLVE_FAILED':
       return { offset, message: 'tags such as !name are not supported; remove the tag' }
     case 'MISSING_CHAR':
-      return unclosedQuote(document, offset) ?? { offset, message: lowered(error.message) }
+      return unclosedQuote(document, offset) ?? { offset, message: yamlMessage(error.message) }
     default:
-      return { offset, message: lowered(error.message) }
+      return { offset, message: yamlMessage(error.message) }
   }
 }
 
@@ -83,11 +83,11 @@ function unclosedQuote(document: Document, detectedAt: number): SyntaxProblem | 
   return offset === undefined ? undefined : { offset, message: 'this quote is not closed' }
 }
 
-function lowered(message: string): string {
+function yamlMessage(message: string): string {
   return `invalid YAML: ${message.slice(0, 1).toLowerCase()}${message.slice(1)}`
 }
 
-/** The position of the first value that is nested too deep. Not recursive, so that deep nesting cannot exhaust the stack. */
+/** Finds the first value that is nested too deep. Not recursive, because deep nesting would exhaust the stack. */
 export function firstTooDeep(tokens: readonly CST.Token[], maxDepth: number): number | undefined {
   const todo: { token: CST.Token | null | undefined; depth: number }[] = tokens.map((token) => ({
     token,

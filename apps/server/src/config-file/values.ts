@@ -10,7 +10,7 @@ export interface ValueReader {
   addError(path: Path, message: string, offset?: number): void
   /** Replaces the variables of a text. */
   text(written: string, schema: JsonSchema | undefined, path: Path): unknown
-  /** Reads a scalar in its own way, without variables. Default: as YAML 1.2, with variables. */
+  /** Reads a scalar instead of the default, YAML 1.2 with variables. */
   readonly scalar?: ((node: Scalar, path: Path) => unknown) | undefined
 }
 
@@ -18,16 +18,16 @@ export interface ValueReader {
 const MAX_VALUES = 200_000
 
 /**
- * The plain data of a document; undefined if it has too many values. Objects have no prototype, so that a key such as
- * `__proto__` is an ordinary key.
+ * Converts a document to objects, lists and scalars; undefined if it has too many values. Objects have no prototype, so
+ * that `__proto__` is an ordinary key.
  */
 export function valuesOf(
   contents: unknown,
   { schema, place, addError, text, scalar: readScalar }: ValueReader,
 ): unknown {
   let count = 0
-  /** The open collections: an alias of one of these would recurse forever. */
-  const open = new Set<unknown>()
+  /** The collections that are being read: an alias of one of these would recurse forever. */
+  const openNodes = new Set<unknown>()
   /** The last anchor of each name. The library would search the whole document for each alias. */
   const anchors = new Map<string, unknown>()
   let aliasesOpen = 0
@@ -45,9 +45,9 @@ export function valuesOf(
     const { anchor } = (node ?? {}) as { anchor?: string }
     if (anchor !== undefined && aliasesOpen === 0) anchors.set(anchor, node)
     if (isMap(node) || isSeq(node)) {
-      open.add(node)
+      openNodes.add(node)
       const inside = isMap(node) ? readMap(node.items, schema, path) : readList(node.items, schema, path)
-      open.delete(node)
+      openNodes.delete(node)
       return inside
     }
     if (readScalar !== undefined && isScalar(node)) return readScalar(node, path)
@@ -60,12 +60,12 @@ export function valuesOf(
 
   function readAlias(name: string, schema: JsonSchema | undefined, path: Path, keyOffset: number): unknown {
     const target = anchors.get(name)
-    if (target === undefined || open.has(target)) {
-      const why =
+    if (target === undefined || openNodes.has(target)) {
+      const problem =
         target === undefined
-          ? `refers to an anchor that is not defined before it; write &${name} at the value to repeat`
-          : 'contains itself'
-      addError(path, `*${name} ${why}`)
+          ? `unknown anchor *${name}; write &${name} at the value to repeat, before this line`
+          : `the anchor *${name} contains itself; write the value out`
+      addError(path, problem)
       return undefined
     }
     aliasesOpen++
@@ -84,9 +84,9 @@ export function valuesOf(
       const name = isScalar(key) ? key.value : undefined
       const offset = startOf(key) ?? 0
       if (typeof name !== 'string') {
-        addError(path, 'a key must be text', offset)
+        addError(path, 'a key must be text; put it in quotes', offset)
       } else if (name in object) {
-        addError([...path, name], 'is duplicated; keep one', offset)
+        addError([...path, name], 'duplicate key; keep one', offset)
       } else {
         const inside = schemaOf(schema, name)
         const content = read(value, inside, [...path, name], offset)

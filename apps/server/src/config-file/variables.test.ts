@@ -40,7 +40,7 @@ describe('a variable', () => {
     (written) => {
       expect(replaceVariables(written, env)).toStrictEqual({
         problem: expect.stringMatching(
-          /^the environment variable (MISSING|toString|__proto__) is not set; set it/,
+          /^environment variable (MISSING|toString|__proto__) is not set; set it/,
         ),
       })
     },

@@ -25,11 +25,11 @@ export function replaceVariables(written: string, env: Environment): Replaced {
     const end = written.indexOf('}', start)
     const inside = written.slice(start + 2, end < 0 ? undefined : end)
     const match = /^([A-Za-z_]\w*)(?::(?:-|(?![-?+=]))([\s\S]*))?$/.exec(inside)
-    if (end < 0 || !match || inside.includes('${')) return { problem: HOW_TO_WRITE }
+    if (end < 0 || !match || inside.includes('${')) return { problem: INVALID_VARIABLE }
     const [, name = '', fallback] = match
     const value = Object.hasOwn(env, name) ? env[name] : undefined
     if (value === undefined && fallback === undefined) {
-      const problem = `the environment variable ${name} is not set; set it, or write \${${name}:-fallback}, or $\${${name}} for that literal text`
+      const problem = `environment variable ${name} is not set; set it, or write \${${name}:-fallback}, or $\${${name}} for that literal text`
       return { problem }
     }
     text += written.slice(at, start) + (value || (fallback ?? ''))
@@ -39,7 +39,7 @@ export function replaceVariables(written: string, env: Environment): Replaced {
   return { text: text + written.slice(at), values }
 }
 
-const HOW_TO_WRITE = '"${" begins a variable: write ${NAME} or ${NAME:-fallback}, or $${ for a literal ${'
+const INVALID_VARIABLE = 'invalid variable: write ${NAME} or ${NAME:-fallback}, or $${ for a literal ${'
 
 /** Converts text from the environment to a number or a boolean, if the schema allows one. */
 export function toSchemaType(text: string, schema: JsonSchema | undefined): string | number | boolean {

@@ -8,7 +8,7 @@ import { TOKEN_CHARACTERS, TOKEN_TOO_SHORT } from './schema/token-format.js'
 
 const validate = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true }).compile(valueSchema)
 
-/** Reports everything that the schema does not allow, and what to write instead. */
+/** Reports every value that the schema does not allow, and what to write instead. */
 export function checkShape(document: ConfigDocument): void {
   if (validate(document.value)) return
   for (const error of validate.errors ?? []) {
@@ -21,9 +21,9 @@ export function checkShape(document: ConfigDocument): void {
       const missing = [...path, missingProperty]
       document.addError(missing, `is missing; ${example(missingProperty, document.schemaAt(missing))}`)
     } else if (error.keyword === 'uniqueItems') {
-      document.addError([...path, Math.max(i, j)], 'is in the list twice; keep one')
+      document.addError([...path, Math.max(i, j)], 'duplicate entry; keep one')
     } else if (error.keyword !== 'if') {
-      // 'if' only repeats that another error depends on a condition.
+      // An 'if' error only repeats that the condition of another error holds.
       document.addError(path, problem(document, path, error))
     }
   }
@@ -32,28 +32,26 @@ export function checkShape(document: ConfigDocument): void {
 function problem(document: ConfigDocument, path: Path, error: ErrorObject): string {
   const schema = error.parentSchema as JsonSchema
   const value = error.data
-  const got = shown(document, path, value, schema)
+  const got = formatValue(document, path, value, schema)
   switch (error.keyword) {
     case 'type':
       return path.length === 0
-        ? `the file ${wrongKind(value, schema, undefined)}; write for example port: 8080`
-        : wrongKind(value, schema, document.variableAt(path))
+        ? `the file ${wrongKind(value, schema, '', undefined)}; write for example port: 8080`
+        : wrongKind(value, schema, got, document.variableAt(path))
     case 'enum':
       return notOneOf(path, value, schema, got)
     case 'minimum':
     case 'maximum': {
-      const { minimum, maximum } = schema
-      const range = maximum === undefined ? `${minimum} up` : `${minimum} to ${maximum.toLocaleString('en')}`
-      return `must be from ${range}${got === '' ? '' : `, got ${got}`}`
+      return outOfRange(schema, got)
     }
     case 'minLength':
       return schema.writeOnly && value !== '' ? TOKEN_TOO_SHORT : 'must not be empty'
     case 'minItems':
-      return 'must not be an empty list; leave it out instead'
+      return 'must not be an empty list; add an entry, or remove the list'
     case 'maxLength':
-      return `must have at most ${schema.maxLength} characters`
+      return `must have at most ${schema.maxLength} characters, got ${String(value).length}`
     case 'pattern':
-      return notWritten(schema, got)
+      return invalidFormat(schema, got)
     default:
       return error.message ?? 'is not valid'
   }
@@ -64,56 +62,77 @@ const RENAMED: ReadonlyMap<string, string> = new Map([['rememberRefusals', 'deni
 
 function unknownKey(name: string, parent: JsonSchema): string {
   if (name === '<<') return 'merge keys are not supported; write the values out'
-  const known = Object.keys(parent.properties ?? {})
-  const renamed = RENAMED.get(name)
-  if (renamed !== undefined && known.includes(renamed)) return `is now ${renamed}; rename it`
-  return `is not an option here; ${didYouMean(name, known) ?? choiceOf(known)}`
+  const options = Object.keys(parent.properties ?? {})
+  const newName = RENAMED.get(name)
+  if (newName !== undefined && options.includes(newName)) return `is now ${newName}; rename it`
+  return `unknown option; ${didYouMean(name, options) ?? choiceOf(options)}`
 }
 
-function wrongKind(value: unknown, schema: JsonSchema, variable: string | undefined): string {
+function wrongKind(value: unknown, schema: JsonSchema, got: string, variable: string | undefined): string {
   const kinds = [schema.type ?? []].flat()
-  const due = kinds.map((kind) => KINDS[kind] ?? kind).join(' or ')
-  if (variable !== undefined) return `must be ${due}, but the value of ${variable} is not`
-  if (value === null) return `is empty; write ${due}, or remove it`
+  const expected = enumerate(
+    kinds.flatMap((kind) => (kind === 'boolean' ? ['true', 'false'] : (KINDS[kind] ?? kind))),
+  )
+  if (variable !== undefined) return `must be ${expected}, but the value of ${variable} is not`
+  if (value === null) return `is empty; write ${expected}, or remove the option`
   const isNumber = typeof value === 'string' && /^[\d.]+$/.test(value)
   if (isNumber && (kinds.includes('integer') || kinds.includes('number'))) {
-    return `must be ${due}; write it without quotes`
+    return `must be ${expected}${andGot(got)}; write it without quotes`
   }
   if ((typeof value === 'number' || typeof value === 'boolean') && kinds.includes('string')) {
-    return `must be ${due}; write it in quotes`
+    return `must be ${expected}${andGot(got)}; write it in quotes`
   }
-  if (typeof value === 'number') return `must be ${due}, got ${value}`
-  return `must be ${due}, not ${KINDS[kindOf(value)]}${hint(schema)}`
+  if (got !== '') return `must be ${expected}, got ${got}${hint(schema)}`
+  return `must be ${expected}, not ${KINDS[kindOf(value)]}${hint(schema)}`
+}
+
+function outOfRange(schema: JsonSchema, got: string): string {
+  const { title, type, minimum, maximum } = schema
+  if (title !== undefined) return `${got} is not ${title}${hint(schema)}`
+  const kind = [type].flat().includes('integer') ? 'a whole number' : 'a number'
+  const range = maximum === undefined ? `${minimum} up` : `${minimum} to ${maximum.toLocaleString('en')}`
+  return `must be ${kind} from ${range}${andGot(got)}`
+}
+
+function andGot(got: string): string {
+  return got === '' ? '' : `, got ${got}`
+}
+
+/** `a`, `a or b`, `a, b or c` */
+function enumerate(items: readonly string[]): string {
+  const last = items.at(-1) ?? ''
+  return items.length < 2 ? last : `${items.slice(0, -1).join(', ')} or ${last}`
 }
 
 function notOneOf(path: Path, value: unknown, schema: JsonSchema, got: string): string {
   const choices = (schema.enum ?? []).map(String)
   if (path[0] === 'policies' && choices.length === 1) {
-    return `must be ${choices[0]}: ${path[1]} is built in, and only its numbers can change. Give the policy another name`
+    return `must be ${choices[0]}: ${path[1]} is a built-in policy, and only its numbers can change. Give your policy another name`
   }
   if (typeof value !== 'string' || got === '')
     return `must be one of ${choices.join(', ')}${got && `, got ${got}`}`
-  const instead = didYouMean(value, choices) ?? choiceOf(choices)
-  return `${got} is not ${schema.title ?? 'a valid value'}; ${instead}`
+  const advice = didYouMean(value, choices) ?? choiceOf(choices)
+  return `${got} is not ${schema.title ?? 'a valid value'}; ${advice}`
 }
 
-function notWritten(schema: JsonSchema, got: string): string {
-  const problem = got === '' ? 'is not valid' : `${got} is not valid`
-  return schema.writeOnly ? TOKEN_CHARACTERS : `${problem}${hint(schema)}`
+function invalidFormat(schema: JsonSchema, got: string): string {
+  if (schema.writeOnly) return TOKEN_CHARACTERS
+  const problem = `is not ${schema.title ?? 'valid'}${hint(schema)}`
+  return got === '' ? problem : `${got} ${problem}`
 }
 
 function hint({ examples, default: fallback }: JsonSchema): string {
-  const one = examples?.[0] ?? fallback
-  return one === undefined || typeof one === 'object' ? '' : `; write for example ${one}`
+  const value = examples?.[0] ?? fallback
+  return value === undefined || typeof value === 'object' ? '' : `; write for example ${value}`
 }
 
 function example(name: string, schema: JsonSchema | undefined): string {
-  const one = schema?.examples?.[0]
-  return one === undefined ? 'add it' : `write for example ${name}: ${one}`
+  const value = schema?.examples?.[0]
+  return value === undefined ? 'add it' : `write for example ${name}: ${value}`
 }
 
-/** The value for a message, as it was written; empty for a secret. */
-function shown(document: ConfigDocument, path: Path, value: unknown, schema: JsonSchema): string {
+/** The value for a message, as it was written; empty for a secret, a list and an object. */
+function formatValue(document: ConfigDocument, path: Path, value: unknown, schema: JsonSchema): string {
   if (schema.writeOnly || typeof value === 'object') return ''
   const written = document.variableAt(path) ?? value
   return typeof written === 'string' ? quote(written) : String(written)

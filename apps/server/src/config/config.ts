@@ -31,7 +31,7 @@ export interface Config {
   readonly connections: ConnectionLimits
   /** Host names that requests may be sent to, in lower case. Empty: see `api/request/foreign-pages.ts`. */
   readonly allowedHosts: ReadonlySet<string>
-  /** The pattern that a whole key must match. */
+  /** The pattern that a whole key must match; undefined: any key. */
   readonly keyPattern: LinearRegExp | undefined
   /** By name, the built-in ones first. */
   readonly policies: ReadonlyMap<string, Policy>
@@ -56,7 +56,7 @@ export interface Config {
 interface Notices {
   /** Features of the file that do not work here. */
   readonly warnings: readonly ConfigError[]
-  /** Names of options that do not concern a gateway. */
+  /** Names of options that have no meaning for a gateway. */
   readonly unused: readonly string[]
   /** The active profiles; undefined if it is not a Spring file. */
   readonly profiles: readonly string[] | undefined
@@ -64,7 +64,7 @@ interface Notices {
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** Reads the configuration of a file that matches the schema. If the file has errors, the result must not be used. */
+/** Reads the configuration of a file that matches the schema. The result must not be used if the file has errors. */
 export function readConfig(document: ConfigDocument, overrides: Overrides): Omit<Config, 'notices'> {
   const option = optionOf(document)
   const adminToken = overrides.adminToken ?? option.textIfAny('adminToken')
@@ -95,14 +95,14 @@ export function readConfig(document: ConfigDocument, overrides: Overrides): Omit
     gateway,
     rls: readRls(document, overrides.rls ?? {}, { host, port }),
     health: Object.freeze({
-      statusWhenStoreIsDown: option.whole('health', 'statusWhenStoreIsDown') as 200 | 503,
+      statusWhenStoreIsDown: option.wholeNumber('health', 'statusWhenStoreIsDown') as 200 | 503,
     }),
     log: Object.freeze({ level: option.text('log', 'level') as LogLevel }),
     limits,
   })
 }
 
-/** Spring counts in Redis, so that several gateways share a limit. */
+/** In Spring, several gateways share their limits in Redis. */
 function warnOfMemory(document: ConfigDocument, gateway: GatewayConfig | undefined): void {
   if (document.at(['store']) !== undefined || !gateway?.routes.some(({ limits }) => limits.limits.length > 0))
     return
@@ -114,7 +114,7 @@ function warnOfMemory(document: ConfigDocument, gateway: GatewayConfig | undefin
 
 /** The port of a Spring file is for the gateway: the service uses `management.server.port`, or another port. */
 function readPort(document: ConfigDocument): number {
-  const port = optionOf(document).whole('port')
+  const port = optionOf(document).wholeNumber('port')
   if (document.at(['port']) !== undefined) return port
   const path = ['management', 'server', 'port']
   const management = document.isValid(path) ? document.at(path) : undefined
@@ -138,13 +138,13 @@ function readProxies(document: ConfigDocument): Proxies {
     else
       document.addError(
         path,
-        `${quote(entry)} is not an address or range; write for example 10.0.0.0/8 or ::1`,
+        `${quote(entry)} is not an IP address or CIDR range; write for example 10.0.0.0/8 or ::1`,
       )
   }
   return defineProxies({
     trusted,
     header: option.text('forwardedHeader') as Proxies['header'],
-    ipv6Prefix: option.whole('ipv6Prefix'),
+    ipv6Prefix: option.wholeNumber('ipv6Prefix'),
   })
 }
 
@@ -156,7 +156,7 @@ function readAllowedHosts(document: ConfigDocument): ReadonlySet<string> {
 function readLimits(document: ConfigDocument): Config['limits'] {
   const option = optionOf(document)
   const limits = Object.freeze({
-    maxHeaderBytes: option.whole('limits', 'maxHeaderBytes'),
+    maxHeaderBytes: option.wholeNumber('limits', 'maxHeaderBytes'),
     headersTimeoutMs: option.durationMs(['limits', 'headersTimeout']),
     requestTimeoutMs: option.durationMs(['limits', 'requestTimeout']),
     responseTimeoutMs: option.durationMs(['limits', 'responseTimeout']),
@@ -166,7 +166,7 @@ function readLimits(document: ConfigDocument): Config['limits'] {
   if (document.isValid(['limits']) && limits.headersTimeoutMs > limits.requestTimeoutMs) {
     document.addError(
       ['limits', 'headersTimeout'],
-      'must not be longer than requestTimeout, which includes it',
+      `must be at most requestTimeout (${limits.requestTimeoutMs} ms), which includes it, got ${limits.headersTimeoutMs} ms`,
     )
   }
   return limits

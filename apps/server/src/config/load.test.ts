@@ -36,7 +36,7 @@ function errorsOf(options: LoadOptions): string {
 describe('without a file', () => {
   const config = configOf('')
 
-  it('everything has its default', () => {
+  it('every option has its default', () => {
     expect(config).toStrictEqual({
       host: '127.0.0.1',
       port: 8080,
@@ -94,10 +94,10 @@ describe('without a file', () => {
   })
 })
 
-describe('the example', () => {
+describe('a complete file', () => {
   const config = configOf(EXAMPLE)
 
-  it('is on Redis, with the options of the store', () => {
+  it('configures Redis with the store options', () => {
     expect(config.store).toStrictEqual({
       kind: 'redis',
       url: 'redis://localhost:6379',
@@ -108,7 +108,7 @@ describe('the example', () => {
     })
   })
 
-  it('has its policies after the built-in ones', () => {
+  it('adds its policies to the built-in ones', () => {
     expect([...config.policies.keys()].slice(5)).toStrictEqual(['per-user', 'everybody', 'login'])
     expect(config.defaultPolicy).toBe(config.policies.get('per-user'))
     expect(config.policies.get('login')).toMatchObject({
@@ -118,7 +118,7 @@ describe('the example', () => {
     })
   })
 
-  it('has rules that match and name their keys', () => {
+  it('has rules that match requests and resolve keys', () => {
     const headers: Record<string, string> = { 'x-user-id': '7' }
     const request = {
       method: 'POST',
@@ -140,7 +140,7 @@ describe('the example', () => {
     expect(config.rules[2]?.matches({ ...request, method: 'GET' })).toBe(false)
   })
 
-  it('has policies that deny', () => {
+  it('has policies that enforce their limits', () => {
     const store = new MemoryStore()
     const requests = config.rules.map(({ policy }) => ({ policy, key: 'k', cost: 1 }))
     for (let i = 0; i < 5; i++) expect(store.take(requests).allowed).toBe(true)
@@ -149,7 +149,7 @@ describe('the example', () => {
 })
 
 describe('a built-in policy', () => {
-  it('can have other numbers, and keeps the omitted ones', () => {
+  it('can be overridden, and keeps the defaults of omitted numbers', () => {
     const { policies } = configOf(`
 policies:
   token_bucket: { capacity: 500 }
@@ -165,13 +165,13 @@ policies:
     expect(policies.size).toBe(5)
   })
 
-  it('is the default with its own numbers', () => {
+  it('is the default policy with its overridden numbers', () => {
     expect(configOf('policies: { token_bucket: { capacity: 5 } }').defaultPolicy.limit).toBe(5)
   })
 })
 
 describe('every option', () => {
-  it('arrives where it is used', () => {
+  it('is read into the configuration', () => {
     const config = configOf(`
 host: 0.0.0.0
 port: 0
@@ -209,16 +209,16 @@ limits: { maxHeaderBytes: 8192, headersTimeout: 1s, requestTimeout: 2000, keepAl
     expect(config.proxies.trusted).toHaveLength(2)
   })
 
-  it('that is a duration may be up to an hour', () => {
+  it('with a duration accepts up to an hour', () => {
     expect(configOf('limits: { requestTimeout: 1h }').limits.requestTimeoutMs).toBe(3_600_000)
     expect(errorsOf({ text: 'limits: { requestTimeout: 3600001ms }', env: {} })).toContain('1ms to 1h')
   })
 
-  it('of the memory store arrives there', () => {
+  it('of the memory store is read', () => {
     expect(configOf('store: { maxKeys: 10 }').store).toStrictEqual({ kind: 'memory', maxKeys: 10 })
   })
 
-  it('of the Redis store arrives there', () => {
+  it('of the Redis store is read', () => {
     const { store } = configOf(`
 store:
   url: redis+cluster://a,b
@@ -342,7 +342,7 @@ describe('the environment', () => {
     expect(configOf(text, { env, flags })).toMatchObject({ host: 'c', port: 3, store: { kind: 'memory' } })
   })
 
-  it('is ignored if a variable is empty', () => {
+  it('ignores empty variables', () => {
     const empty = { TIDEGATE_HOST: '', TIDEGATE_PORT: '', TIDEGATE_STORE: '', TIDEGATE_ADMIN_TOKEN: '' }
     expect(configOf(text, { env: empty })).toMatchObject({
       host: 'a',
@@ -351,7 +351,7 @@ describe('the environment', () => {
     })
   })
 
-  it('lists its own errors and those of the file', () => {
+  it('reports its errors together with those of the file', () => {
     const wrong = {
       TIDEGATE_PORT: '80a',
       TIDEGATE_STORE: 'redis://ann:hunter2/x@h',
@@ -359,20 +359,20 @@ describe('the environment', () => {
     }
     const lines = errorsOf({ text: 'prot: 5', env: wrong })
     expect(lines.split('\n')).toStrictEqual([
-      'TIDEGATE_PORT: must be a whole number from 0 to 65,535, got "80a"',
+      'TIDEGATE_PORT: must be a whole number from 0 to 65,535, got "80a"; write for example 8080',
       expect.stringMatching(/^TIDEGATE_STORE: "redis:\/\/…@h" is not a valid Redis address/),
-      'TIDEGATE_ADMIN_TOKEN: must be visible ASCII characters without spaces',
-      'file:1:1  prot: is not an option here; did you mean "port"?',
+      'TIDEGATE_ADMIN_TOKEN: must consist of visible ASCII characters without spaces',
+      'file:1:1  prot: unknown option; did you mean "port"?',
     ])
     expect(errorsOf({ text: '', env: {}, flags: { port: '-1', host: '', store: 'redi://a' } })).toMatch(
-      /^--host: must not be empty\n--port: must be .*\n--store: "redi:\/\/a" is not a valid Redis address/,
+      /^--host: must not be empty; write for example 127\.0\.0\.1\n--port: must be .*\n--store: "redi:\/\/a" is not a valid Redis address/,
     )
   })
 
-  it('must not contain a caller with the admin token', () => {
+  it('rejects a caller with the admin token', () => {
     const callers = 'callers: [{ name: shop, token: one-token-for-two }]'
     expect(errorsOf({ text: callers, env: { TIDEGATE_ADMIN_TOKEN: 'one-token-for-two' } })).toBe(
-      'file:1:32  callers[0].token: is the admin token; give the caller its own',
+      'file:1:32  callers[0].token: must not be the admin token; give the caller its own token',
     )
   })
 })
@@ -398,13 +398,15 @@ describe('a file on disk', () => {
 
   it('that is missing is an error', () => {
     expect(errorsOf({ file: '/nowhere/tidegate.yaml', env: {} })).toBe(
-      '/nowhere/tidegate.yaml: there is no such file',
+      '/nowhere/tidegate.yaml: file not found',
     )
   })
 
   it('that is a folder is an error', () => {
     mkdirSync(join(folder, 'x.yaml'))
-    expect(errorsOf({ file: join(folder, 'x.yaml'), env: {} })).toMatch(/is a folder; name the file in it$/)
+    expect(errorsOf({ file: join(folder, 'x.yaml'), env: {} })).toMatch(
+      /must be a file, but is a folder; write the path of a file in it$/,
+    )
   })
 
   it('that is not UTF-8 is an error', () => {

@@ -27,8 +27,8 @@ export type { FileText } from '../config-file/file-text.js'
 export type Loaded = { readonly config: Config } | { readonly errors: readonly ConfigError[] }
 
 /** Loads the whole configuration, or returns all its errors. */
-export function loadConfig({ file, text: given, env, flags = {}, profiles }: LoadOptions): Loaded {
-  const text = given ?? readText(file)
+export function loadConfig({ file, text: textOfFile, env, flags = {}, profiles }: LoadOptions): Loaded {
+  const text = textOfFile ?? readText(file)
   const { overrides, errors } = readOverrides(env, flags)
   if (typeof text !== 'string') return { errors: [text, ...errors] }
   const document = readDocument(text, valueSchema, env, springDialect({ env, profiles }))
@@ -38,7 +38,7 @@ export function loadConfig({ file, text: given, env, flags = {}, profiles }: Loa
   checkShape(document)
   const config = readConfig(document, overrides)
   // A text without a file may be for another machine, so its certificate files are not checked.
-  if (given === undefined) checkFiles(document)
+  if (textOfFile === undefined) checkFiles(document)
   errors.push(...document.errors())
   if (errors.length > 0) return { errors }
   const notices = { warnings: document.warnings(), unused, profiles: document.profiles }
@@ -53,7 +53,7 @@ const CERTIFICATE_FILES = [
   ['rls', 'tls', 'clientCaFile'],
 ]
 
-/** The start would fail without these files. A value that is not a file name may be the key itself, so it is not shown. */
+/** The start would fail without these files. The value is not shown, because it may be the key instead of its file name. */
 function checkFiles(document: ConfigDocument): void {
   for (const path of CERTIFICATE_FILES) {
     const file = document.at(path)
@@ -63,7 +63,7 @@ function checkFiles(document: ConfigDocument): void {
   }
 }
 
-/** Without a file the text is empty, and every option has its default. */
+/** Reads the file. Without one, the text is empty, and every option has its default. */
 export function readText(file: string | undefined): FileText {
   return file === undefined ? '' : readFileText(file)
 }

@@ -1,6 +1,6 @@
 import { type ConfigError, quote } from '../config-file/config-error.js'
 import type { Environment } from '../config-file/variables.js'
-import { listenPlace, type RlsFlags } from '../rls/config/read-rls.js'
+import { parseListenAddress, type RlsFlags } from '../rls/config/read-rls.js'
 import { tokenProblem } from './schema/token-format.js'
 import { storeProblem } from './sections/store.js'
 
@@ -21,7 +21,7 @@ export interface Flags {
   readonly rls?: RlsFlags | undefined
 }
 
-/** The command line overrides the environment. An empty variable counts as not set. */
+/** Reads the overrides. The command line overrides the environment, and an empty variable counts as not set. */
 export function readOverrides(
   env: Environment,
   flags: Flags,
@@ -45,7 +45,7 @@ export function readOverrides(
   read(
     flags.host,
     { flag: '--host', variable: 'TIDEGATE_HOST' },
-    (text) => (text === '' ? 'must not be empty' : undefined),
+    (text) => (text === '' ? 'must not be empty; write for example 127.0.0.1' : undefined),
     (text) => {
       overrides.host = text
     },
@@ -58,7 +58,7 @@ export function readOverrides(
   })
   if (flags.rls !== undefined) {
     const { listen } = flags.rls
-    if (listen === undefined || listenPlace(listen) !== undefined) overrides.rls = flags.rls
+    if (listen === undefined || parseListenAddress(listen) !== undefined) overrides.rls = flags.rls
     else errors.push({ path: '--rls', message: listenProblem(listen) })
   }
   read(undefined, { flag: '', variable: 'TIDEGATE_ADMIN_TOKEN' }, tokenProblem, (text) => {
@@ -73,5 +73,5 @@ function listenProblem(text: string): string {
 
 function portProblem(text: string): string | undefined {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return undefined
-  return `must be a whole number from 0 to 65,535, got ${quote(text)}`
+  return `must be a whole number from 0 to 65,535, got ${quote(text)}; write for example 8080`
 }

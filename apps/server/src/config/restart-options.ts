@@ -10,7 +10,7 @@ export const NEEDS_RESTART = [
   'rls',
 ] as const satisfies (keyof Config)[]
 
-/** The latest configuration with the options that are read once as they were at the start. */
+/** Returns the latest configuration, but with the options that are read once as they were at the start. */
 export function startConfig(start: Config, latest: Config): Config {
   const { host, port, store, limits, connections, rls } = start
   return Object.freeze({

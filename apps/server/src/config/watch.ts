@@ -15,15 +15,15 @@ export interface Watch {
 
 /**
  * Calls `onChange` whenever the content of a file has changed: written in place, replaced by a rename as editors do, or
- * swapped by a symbolic link as Kubernetes does. The folder is watched, because the file may be replaced by another one,
- * and the file is polled, because some file systems report no events. A file that is missing or cannot be read counts as
- * unchanged. The watch keeps no process alive.
+ * swapped by a symbolic link as Kubernetes does. Watches the folder, because the file may be replaced, and polls the file,
+ * because some file systems report no events. A missing or unreadable file counts as unchanged. The watch does not keep the
+ * process alive.
  */
 export function watchConfig(file: string, onChange: () => void, options: WatchOptions = {}): Watch {
   const { debounceMs = 100, pollMs = 2000 } = options
   let waiting: NodeJS.Timeout | undefined
   const watcher = watchFolder(dirname(file), soon)
-  // In this order: a write in between is detected by the next poll.
+  // The stamp is taken first: the next poll detects a write between the two calls.
   let stamp = stampOf(file)
   let content = contentOf(file)
   const poll = setInterval(() => {
@@ -54,7 +54,7 @@ export function watchConfig(file: string, onChange: () => void, options: WatchOp
   }
 }
 
-/** A watch that begins before it has a listener. */
+/** A watch that records a change until it has a listener. */
 export interface BufferedWatch extends Watch {
   /** Sets the listener, and calls it at once if the file has changed before. */
   subscribe(onChange: () => void): void
@@ -84,7 +84,7 @@ function contentOf(file: string): Buffer | undefined {
   }
 }
 
-/** Changes whenever the file is replaced or written. */
+/** A text that changes whenever the file is replaced or written. */
 function stampOf(file: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true })

@@ -25,7 +25,7 @@ import { createUpstreams, type Upstream } from './upstreams/upstreams.js'
 
 export interface GatewayOptions {
   readonly host: string
-  /** 0 takes any free one. */
+  /** 0: any free port. */
   readonly port: number
   readonly tls?: Tls | undefined
   readonly limits: RequestLimits
@@ -63,7 +63,7 @@ const MIN_BODY_RATE = 100
 const MAX_SETTLEMENT_MS = 1000
 const BODY_MEMORY = { perClient: 64 * 1024 * 1024, together: 256 * 1024 * 1024 }
 
-/** Starts a gateway. Resolves when it listens. */
+/** Starts a gateway. Resolves once it listens. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port, tls, limits, log, registry, accessLog } = options
   const upstreams = createUpstreams(options.maxConnections ?? MAX_CONNECTIONS, log)
@@ -102,7 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await upstreams.destroy()
     throw error
   }
-  server.on('error', (error) => log.error({ err: error }, 'A connection could not be accepted'))
+  server.on('error', (error) => log.error({ err: error }, 'Gateway connection could not be accepted'))
 
   return {
     url: urlOf(server.address() as AddressInfo, tls === undefined ? 'http' : 'https'),

@@ -2,11 +2,11 @@ import type { MaybePromise, Policy } from '@tidegate/core'
 import type { Address, RequestFacts, Rule, Template, Variables } from '@tidegate/http'
 
 /*
- * A route as the proxy uses it. Everything that does not depend on the request is computed in advance by
- * `config/`; the rest are functions of a request. `proxy/handle.ts` executes a route.
+ * A route as the proxy uses it. `config/` computes in advance what does not depend on the request; the rest are functions of a
+ * request. `proxy/handle.ts` executes a route.
  */
 
-/** A request as predicates, keys and filters see it, with its canonical path and the client's address. */
+/** The facts of a request for predicates, keys and filters, with the canonical path and the client's address. */
 export interface GatewayRequest extends RequestFacts {
   /** The client's full address; `ip` is shortened to the IPv6 prefix. */
   readonly address: Address | undefined
@@ -22,13 +22,13 @@ export interface Route {
   readonly healthCheck: HealthCheck | undefined
   /** Decides all rate limits of the route together; undefined if it has none. */
   readonly limiter: ((request: GatewayRequest) => MaybePromise<RouteDecision>) | undefined
-  /** The token budgets of the route, charged by the size of a request and its response; undefined: it has none. */
+  /** The token budgets of the route, charged by the size of a request and its response; undefined if it has none. */
   readonly budget: RouteBudget | undefined
   /** Applied to the request before it is forwarded, in order. */
   readonly requestFilters: readonly RequestFilter[]
   /** Applied to status and headers of the response, in order. */
   readonly responseFilters: readonly ResponseFilter[]
-  /** A fixed response, sent instead of forwarding the request. */
+  /** A fixed response, sent without an upstream. */
   readonly answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> } | undefined
   readonly preserveHost: boolean
   /** Larger bodies are rejected with 413. Undefined: no limit. */
@@ -51,7 +51,7 @@ export interface RouteDecision {
   readonly headers: Readonly<Record<string, string>>
   /** How long to delay the request, so that requests are released at the leak rate. */
   readonly holdMs: number
-  /** Frees the slots of the request, once it has ended. Only the first call has an effect. Default: it holds none. */
+  /** Frees the slots of the request once it has ended. Only the first call has an effect. Default: none are held. */
   readonly release?: (() => Promise<void>) | undefined
 }
 
@@ -64,7 +64,7 @@ export interface Usage {
   readonly output: number
 }
 
-/** A limit of model tokens, or of money that tokens cost. */
+/** A limit of model tokens, or of their cost. */
 export interface TokenBudget {
   readonly policy: Policy
   readonly key: Template
@@ -82,7 +82,7 @@ export interface TokenBudgets {
 
 /** All token budgets of a route, in one decision. */
 export interface RouteBudget {
-  /** For a request with a body. Undefined: no budget counts the request. A decision: the request is rejected. */
+  /** Call it for a request with a body. Undefined: no budget counts the request. A decision: the request is rejected. */
   begin(request: GatewayRequest): RequestBudget | RouteDecision | undefined
 }
 

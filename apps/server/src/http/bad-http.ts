@@ -4,20 +4,20 @@ import { errorBody, HttpError } from './http-error.js'
 
 export const HEADERS_TOO_LARGE = 'The request line and headers are too large.'
 
-/** Responds to input that Node rejects before it is a request: invalid HTTP, too large or too slow. */
+/** Responds to input that Node rejects as invalid, too large or too slow. */
 export function respondToBadHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
+  const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse }
   // After the headers of a response were sent, an error would be read as part of its body.
-  if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent === true) {
+  if (error.code === 'ECONNRESET' || !socket.writable || response?.headersSent === true) {
     socket.destroy()
     return
   }
-  // A complete request may have been counted, so its response is sent. The invalid input after it gets none.
-  if (answer?.req.complete === true) {
-    answer.shouldKeepAlive = false
+  // A complete request may have been counted, so its response is sent, and the connection is closed after it.
+  if (response?.req.complete === true) {
+    response.shouldKeepAlive = false
     return
   }
-  const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'This is not a valid HTTP request.']
+  const [status, message] = BAD_HTTP[error.code ?? ''] ?? [400, 'The request is not valid HTTP.']
   socket.end(finalResponse(status, message))
 }
 

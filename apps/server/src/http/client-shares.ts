@@ -1,6 +1,6 @@
 /** A shared resource with a maximum share per client. */
 export interface ClientShares {
-  /** Takes an amount for a client; false if that is more than is left for it. */
+  /** Takes an amount for a client. Returns false if that exceeds its share or the total. */
   take(client: string, amount: number): boolean
   give(client: string, amount: number): void
 }
@@ -12,21 +12,21 @@ export function createClientShares({
   perClient: number
   together: number
 }): ClientShares {
-  const taken = new Map<string, number>()
+  const amounts = new Map<string, number>()
   let sum = 0
 
   return {
     take(client, amount) {
-      const ofClient = (taken.get(client) ?? 0) + amount
+      const ofClient = (amounts.get(client) ?? 0) + amount
       if (ofClient > perClient || sum + amount > together) return false
-      taken.set(client, ofClient)
+      amounts.set(client, ofClient)
       sum += amount
       return true
     },
     give(client, amount) {
-      const left = (taken.get(client) ?? 0) - amount
-      if (left > 0) taken.set(client, left)
-      else taken.delete(client)
+      const left = (amounts.get(client) ?? 0) - amount
+      if (left > 0) amounts.set(client, left)
+      else amounts.delete(client)
       sum -= amount
     },
   }

@@ -50,7 +50,7 @@ async function isServed(from: string): Promise<boolean> {
 }
 
 describe('connection limits', () => {
-  it('leave connections for others when one client has its share', async () => {
+  it('leave connections for other clients when one has its share', async () => {
     const { counts } = await guarded({ max: 10, maxPerClient: 3 }, answering())
     const served = []
     for (let i = 0; i < 5; i++) served.push(await isServed('127.0.0.1'))
@@ -67,7 +67,7 @@ describe('connection limits', () => {
     expect(counts).toMatchObject({ open: 2, refused: { max: 1, max_per_client: 0 } })
   })
 
-  it('count a connection only as long as it is open', async () => {
+  it('count only open connections', async () => {
     const { counts } = await guarded({ max: 10, maxPerClient: 1 }, answering())
     for (let i = 0; i < 3; i++) {
       expect(await isServed('127.0.0.1')).toBe(true)
@@ -118,7 +118,7 @@ describe('connection limits', () => {
     await until(() => counts.open === 0, 'both connections are closed')
   })
 
-  it('are metrics', async () => {
+  it('are exposed as metrics', async () => {
     const { counts } = await guarded({ max: 7, maxPerClient: 1 }, answering())
     const registry = new Registry()
     exposeConnections(registry, 'test', counts)

@@ -19,7 +19,7 @@ export interface GuardOptions extends ConnectionLimits {
   readonly isProxy?: (address: Address) => boolean
   /** Connections beyond `max` that only loopback addresses can open, for local health checks. Default: 0. */
   readonly reservedForLoopback?: number
-  /** After this long without a refused connection, the listener counts as accepting again. Default: 10 seconds. */
+  /** Time without a refused connection after which the limit counts as no longer reached. Default: 10 seconds. */
   readonly quietMs?: number
 }
 
@@ -33,8 +33,8 @@ export interface ConnectionCounts {
 }
 
 /**
- * Closes connections beyond the limits on arrival, before any byte is read. `server.maxConnections` is not used:
- * workers of a cluster pass a connection beyond it back and forth without end.
+ * Closes connections beyond the limits on arrival, before any byte is read. `server.maxConnections` is not used, because
+ * workers of a cluster would hand such a connection to each other without end.
  */
 export function guardConnections(server: Server, options: GuardOptions): ConnectionCounts {
   const { max, maxPerClient, listener, log, quietMs = 10_000 } = options
@@ -71,7 +71,7 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
     watch(reason)
   }
 
-  /** Logs once that connections are accepted again, when none was refused for a while. */
+  /** Logs once when no connection was refused for `quietMs`. */
   function watch(reason: Reason): void {
     let before = counts.refused[reason]
     const timer = setInterval(() => {

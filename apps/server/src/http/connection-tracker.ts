@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 
 /*
- * The connections of a server. Node tracks them too, but not their current response, and does not count a new
- * connection without a request as idle.
+ * Tracks the connections of a server. Node does not expose their current response, and does not count a new connection
+ * without a request as idle.
  */
 
 const connections = new WeakMap<Server, ReadonlySet<Socket>>()
@@ -29,12 +29,12 @@ export function connectionsOf(server: Server): ReadonlySet<Socket> {
 export function closeAfterResponses(server: Server): void {
   for (const socket of connectionsOf(server)) {
     // Node has no public property for the current response of a socket.
-    const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
-    if (answer != null) answer.shouldKeepAlive = false
+    const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse }
+    if (response != null) response.shouldKeepAlive = false
   }
 }
 
-/** Closes idle connections, also those without a first request. */
+/** Closes idle connections, including those without a first request. */
 export function closeIdle(server: Server): void {
   if ('closeIdleConnections' in server) (server.closeIdleConnections as () => void)()
   for (const socket of connectionsOf(server)) if (socket.bytesRead === 0) socket.destroy()

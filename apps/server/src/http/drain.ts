@@ -2,18 +2,17 @@ import { once } from 'node:events'
 import { Server } from 'node:net'
 import { closeAfterResponses, closeIdle, connectionsOf } from './connection-tracker.js'
 
-/** How long idle connections stay open, for requests that are already on their way. */
+/** How long idle connections stay open for requests that are on their way. */
 const GRACE_MS = 200
 
 /**
- * Stops accepting connections, and finishes the requests in flight within `timeoutMs`. Node would close idle
- * connections at once, although a request may already be on its way. They stay open for a moment, and a request on them
- * gets a response with Connection: close.
+ * Stops accepting connections, and finishes the requests in flight within `timeoutMs`. Idle connections stay open for a
+ * moment, because a request may be on its way; it gets a response with Connection: close.
  */
 export async function drain(server: Server, timeoutMs: number): Promise<void> {
   const ended = once(server, 'close')
   const idle = setInterval(() => closeIdle(server), GRACE_MS)
-  const late = setTimeout(
+  const timeout = setTimeout(
     () => {
       for (const socket of connectionsOf(server)) socket.destroy()
     },
@@ -24,5 +23,5 @@ export async function drain(server: Server, timeoutMs: number): Promise<void> {
   Server.prototype.close.call(server)
   await ended
   clearInterval(idle)
-  clearTimeout(late)
+  clearTimeout(timeout)
 }

@@ -1,10 +1,9 @@
 import { Socket } from 'node:net'
 
 /*
- * Batches work by turn of the event loop: first all requests that arrived are read and decided, then all responses are
- * written, then all are sent. This is cheaper on a busy server than handling one request after the other, mostly
- * because clients are woken up together. A single request is not delayed. Responses are sent together only on
- * connections that were passed to `sendTogether`; on other connections each is sent at once.
+ * Batches work by turn of the event loop: all requests that have arrived are read and decided, then all responses are
+ * written, then all are sent. This is faster on a busy server, mostly because clients are woken up together, and does not
+ * delay a single request. Responses are sent together on connections that were passed to `sendTogether`, and at once on others.
  */
 
 interface Waiting {

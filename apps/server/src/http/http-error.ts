@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 
 /** An error response. */
 export class HttpError extends Error {
-  override readonly name = 'ApiError'
+  override readonly name = 'HttpError'
   readonly status: number
   /** The invalid field, such as `permits` or `checks[3].key`. */
   readonly field: string | undefined
@@ -11,16 +11,16 @@ export class HttpError extends Error {
   constructor(
     status: number,
     message: string,
-    more: { field?: string | undefined; headers?: Readonly<Record<string, string>> } = {},
+    options: { field?: string | undefined; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message)
     this.status = status
-    this.field = more.field
-    this.headers = more.headers
+    this.field = options.field
+    this.headers = options.headers
   }
 }
 
-/** 400. The message must contain what to send instead. */
+/** Creates a 400. The message must say what to send instead. */
 export function badRequest(field: string | undefined, message: string): HttpError {
   return new HttpError(400, message, { field })
 }

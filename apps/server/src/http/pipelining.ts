@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests of one connection that may wait for their responses. Clients rarely pipeline, and never so many. */
+/** Requests of one connection that may wait for their responses. Few clients pipeline, and none so many. */
 const MAX_PER_CONNECTION = 100
-/** Beyond this many on all connections together, each may have one. */
+/** If more wait on all connections together, each connection may have one. */
 const MAX_TOGETHER = 10_000
 
 export interface Pipelining {
@@ -13,15 +13,15 @@ export interface Pipelining {
 
 /**
  * Bounds the responses that wait on each connection. Node parses all requests of a read at once, and each takes a hundred
- * times the memory that it took on the wire, so a connection beyond the bound is closed, and not only paused.
+ * times its size on the wire, so that a connection beyond the bound must be closed instead of paused.
  */
 export function boundPipelining(onClose: () => void): Pipelining {
   const waiting = new WeakMap<Socket, { count: number }>()
   let together = 0
 
   function entryOf(socket: Socket): { count: number } {
-    const known = waiting.get(socket)
-    if (known !== undefined) return known
+    const existing = waiting.get(socket)
+    if (existing !== undefined) return existing
     const entry = { count: 0 }
     waiting.set(socket, entry)
     // Node does not report the end of responses that wait behind others on a closed connection.

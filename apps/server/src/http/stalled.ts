@@ -10,8 +10,8 @@ interface Progress {
 }
 
 /**
- * Closes connections of clients that do not read: those that have accepted no further response for `timeoutMs`, although
- * one is waiting. The connections must be tracked by `trackConnections`.
+ * Closes connections whose client has read nothing for `timeoutMs` although a response is waiting. The server must be tracked
+ * by `trackConnections`.
  */
 export function closeStalled(server: Server, timeoutMs: number, onClose: () => void): void {
   const progress = new WeakMap<Socket, Progress>()

@@ -9,7 +9,7 @@ const secondsOf = (guesses: ReturnType<typeof createTokenGuesses>, client: strin
   return seconds
 }
 
-it('starts again after a minute', () => {
+it('resets the count of a client after a minute', () => {
   let nowMs = 0
   const guesses = createTokenGuesses(() => nowMs)
   for (let i = 0; i < 10; i++) expect(secondsOf(guesses, 'a')).toBe(0)
@@ -20,14 +20,14 @@ it('starts again after a minute', () => {
   expect(secondsOf(guesses, 'a')).toBe(0)
 })
 
-it('remembers at most 10,000 clients, and drops the oldest', () => {
+it('tracks at most 10,000 clients, and drops the oldest', () => {
   const guesses = createTokenGuesses(() => 0)
   for (let i = 0; i < 10; i++) secondsOf(guesses, 'oldest')
   for (let i = 0; i < 10_000; i++) secondsOf(guesses, `client-${i}`)
   expect(secondsOf(guesses, 'oldest')).toBe(0)
 })
 
-it('delays at most 1,000 responses, and sends the others at once', () => {
+it('delays at most 1,000 responses at a time', () => {
   const guesses = createTokenGuesses(() => 0)
   for (let i = 0; i < 10; i++) secondsOf(guesses, 'a')
   for (let i = 0; i < 1000; i++) expect(secondsOf(guesses, 'a')).toBeUndefined()

@@ -1,9 +1,9 @@
 /** Wrong tokens that a client may send in a minute before its responses are delayed. */
 const FREE_GUESSES = 10
 const PERIOD_MS = 60_000
-/** How long the response to each further wrong token is held back. */
+/** Delay of the response to each further wrong token. */
 const HOLD_MS = 1000
-/** Bounds the memory: beyond these, the client that was added first is dropped, and responses are no longer held. */
+/** Bounds of the memory: beyond them, the oldest client is dropped, and responses are no longer delayed. */
 const MAX_CLIENTS = 10_000
 const MAX_HELD = 1000
 

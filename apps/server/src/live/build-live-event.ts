@@ -13,7 +13,7 @@ export interface LiveSample {
   readonly counters: Counters
 }
 
-interface Surroundings {
+interface LiveContext {
   readonly activeConfig: ActiveConfig
   readonly processes: number
   readonly store: LiveEvent['store']
@@ -24,46 +24,46 @@ interface Surroundings {
 export function buildLiveEvent(
   before: LiveSample | undefined,
   now: LiveSample,
-  around: Surroundings,
+  context: LiveContext,
 ): LiveEvent {
   const { counters } = now
   const seconds = before === undefined ? 0 : Math.max(0, (now.atMs - before.atMs) / 1000)
-  const passed = since(before?.counters ?? counters, counters)
+  const increase = since(before?.counters ?? counters, counters)
   const perSecond = (count: number) => (seconds === 0 ? 0 : round(count / seconds, 1))
   const rates = (some: readonly string[]) => {
     const sum = (of: Readonly<Record<string, Counts>>, which: keyof Counts) =>
       some.reduce((total, name) => total + (of[name]?.[which] ?? 0), 0)
     return {
-      allowed: perSecond(sum(passed.policies, 'allowed')),
-      denied: perSecond(sum(passed.policies, 'denied')),
+      allowed: perSecond(sum(increase.policies, 'allowed')),
+      denied: perSecond(sum(increase.policies, 'denied')),
       allowedTotal: sum(counters.policies, 'allowed'),
       deniedTotal: sum(counters.policies, 'denied'),
     }
   }
-  const names = [...around.activeConfig.policies.keys()].filter((name) =>
+  const names = [...context.activeConfig.policies.keys()].filter((name) =>
     Object.hasOwn(counters.policies, name),
   )
-  const degraded = passed.degraded.open + passed.degraded.closed + passed.degraded.local
-  const state = stateOf(around.store.isUp, counters.breaker, degraded)
+  const degraded = increase.degraded.open + increase.degraded.closed + increase.degraded.local
+  const state = stateOf(context.store.isUp, counters.breaker, degraded)
   return {
     timeMs: now.timeMs,
     seconds: round(seconds, 3),
-    processes: around.processes,
+    processes: context.processes,
     policies: names.map((name) => {
-      const { algorithm, policy } = around.activeConfig.policies.get(name)!
+      const { algorithm, policy } = context.activeConfig.policies.get(name)!
       return { name, algorithm, onStoreFailure: policy.onStoreFailure, ...rates([name]) }
     }),
     total: rates(names),
-    checkMs: timesOf(passed.times),
+    checkMs: timesOf(increase.times),
     state,
     message: MESSAGES[state],
     degraded: { perSecond: perSecond(degraded), totals: counters.degraded },
-    store: around.store,
+    store: context.store,
     breaker: counters.breaker,
-    instance: around.instanceRegistry.self.id,
-    instances: around.instanceRegistry.list(),
-    busiest: keysOf(counters.busiest, around.activeConfig),
-    denied: keysOf(counters.denied, around.activeConfig),
+    instance: context.instanceRegistry.self.id,
+    instances: context.instanceRegistry.list(),
+    busiest: keysOf(counters.busiest, context.activeConfig),
+    denied: keysOf(counters.denied, context.activeConfig),
   }
 }
 
@@ -95,7 +95,7 @@ function keysOf(keys: readonly TopKey[], { policies }: ActiveConfig): KeyCount[]
     const isHashed = policies.get(policy)?.hasSecretKeys === true
     return { policy, key: text.slice(end + 1), count, error, isHashed }
   })
-  // Keys of a policy that has just become secret may have been recorded before.
+  // Keys that were recorded before their policy became secret are left out.
   return counts.filter(({ key, isHashed }) => !isHashed || isHashedKey(key)).slice(0, SHOWN_KEYS)
 }
 

@@ -53,7 +53,7 @@ describe('counters of several processes', () => {
     ])
   })
 
-  it('of a restarted worker are 0, not negative', () => {
+  it('never decrease when a worker restarts', () => {
     const before = counters({ policies: { x: { allowed: 100, denied: 1 } }, times: [9, 0, 0] })
     const now = counters({ policies: { x: { allowed: 3, denied: 2 }, y: { allowed: 4, denied: 0 } } })
     const passed = since(before, now)

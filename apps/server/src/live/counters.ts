@@ -1,6 +1,6 @@
 import type { TopKey } from '../top-keys/top-keys.js'
 
-/** The counters of one process since its start, as plain data for other processes. */
+/** The counters of one process since its start. They can be sent to other processes. */
 export interface Counters {
   readonly policies: Readonly<Record<string, Counts>>
   /** Number of checks in each bucket of `CHECK_SECONDS`. */
@@ -24,7 +24,7 @@ const WORST_FIRST: readonly Breaker[] = ['open', 'half_open', 'closed']
 
 /** Adds up the counters of several processes. */
 export function sumCounters(all: readonly Counters[]): Counters {
-  // Without a prototype: a policy may be called constructor.
+  // Without a prototype, because a policy may be named constructor.
   const policies: Record<string, Counts> = Object.create(null)
   for (const { policies: some } of all) {
     for (const [name, { allowed, denied }] of Object.entries(some)) {
@@ -62,19 +62,22 @@ function sumOfKeys(lists: readonly (readonly TopKey[])[]): TopKey[] {
 
 /** The difference of two samples. It is never negative: a process that restarted in between counts as 0. */
 export function since(before: Counters, now: Counters): Pick<Counters, 'policies' | 'times' | 'degraded'> {
-  const more = (a: number | undefined, b: number) => Math.max(0, b - (a ?? 0))
+  const increase = (a: number | undefined, b: number) => Math.max(0, b - (a ?? 0))
   return {
     policies: Object.fromEntries(
       Object.entries(now.policies).map(([name, { allowed, denied }]) => {
-        const old = Object.hasOwn(before.policies, name) ? before.policies[name] : undefined
-        return [name, { allowed: more(old?.allowed, allowed), denied: more(old?.denied, denied) }]
+        const previous = Object.hasOwn(before.policies, name) ? before.policies[name] : undefined
+        return [
+          name,
+          { allowed: increase(previous?.allowed, allowed), denied: increase(previous?.denied, denied) },
+        ]
       }),
     ),
-    times: now.times.map((count, i) => more(before.times[i], count)),
+    times: now.times.map((count, i) => increase(before.times[i], count)),
     degraded: {
-      open: more(before.degraded.open, now.degraded.open),
-      closed: more(before.degraded.closed, now.degraded.closed),
-      local: more(before.degraded.local, now.degraded.local),
+      open: increase(before.degraded.open, now.degraded.open),
+      closed: increase(before.degraded.closed, now.degraded.closed),
+      local: increase(before.degraded.local, now.degraded.local),
     },
   }
 }

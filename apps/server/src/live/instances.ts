@@ -24,9 +24,9 @@ export interface InstanceBoard {
 
 const REPORT_EVERY_MS = 5000
 /** The first retry is early, because the connection may still be opening. */
-const TRY_AGAIN_MS = 250
+const RETRY_MS = 250
 /** Redis logs forbidden commands, so they are retried rarely. */
-const TRY_AGAIN_IF_FORBIDDEN_MS = 60_000
+const RETRY_IF_FORBIDDEN_MS = 60_000
 /** How long to wait for the store at shutdown. */
 const LEAVE_WITHIN_MS = 200
 
@@ -38,7 +38,7 @@ export function singleInstance(self: Instance): InstanceRegistry {
 /** Registers this instance periodically, and reads the others. The list is empty while the store fails. */
 export function registerInstance(self: Instance, board: InstanceBoard): InstanceRegistry {
   const line = JSON.stringify(self)
-  let seen: readonly Instance[] = []
+  let instances: readonly Instance[] = []
   let timer: NodeJS.Timeout | undefined
   let failures = 0
   let isClosed = false
@@ -47,14 +47,12 @@ export function registerInstance(self: Instance, board: InstanceBoard): Instance
     let waitMs = REPORT_EVERY_MS
     try {
       const lines = await board.report(line)
-      seen = lines.flatMap(instanceIn)
+      instances = lines.flatMap(instanceIn)
       failures = 0
     } catch (error) {
-      seen = []
+      instances = []
       const isForbidden = String(error).includes('NOPERM')
-      waitMs = isForbidden
-        ? TRY_AGAIN_IF_FORBIDDEN_MS
-        : Math.min(REPORT_EVERY_MS, TRY_AGAIN_MS * 2 ** failures++)
+      waitMs = isForbidden ? RETRY_IF_FORBIDDEN_MS : Math.min(REPORT_EVERY_MS, RETRY_MS * 2 ** failures++)
     }
     if (!isClosed) timer = setTimeout(report, waitMs).unref()
   }
@@ -62,7 +60,7 @@ export function registerInstance(self: Instance, board: InstanceBoard): Instance
   void report()
   return {
     self,
-    list: () => seen,
+    list: () => instances,
     async close() {
       if (isClosed) return
       isClosed = true

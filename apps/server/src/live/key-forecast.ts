@@ -11,12 +11,12 @@ export interface KeyState {
 const POINTS = 16
 
 /**
- * Forecasts a key without knowledge of the algorithm: the retry delay of a request that costs one unit more than remain
- * is the time until that unit is available.
+ * Forecasts a key independently of the algorithm: the retry delay of a request for more units than remain is the time until
+ * these are available.
  */
 export async function forecastKey(store: Store, policy: Policy, key: string): Promise<KeyState> {
   const decision = await store.peek({ policy, key, cost: 1 })
-  // Slots are free when requests end, which no store can forecast.
+  // Slots are freed when requests end, which cannot be forecast.
   if (decision.degraded !== undefined || policy.algorithm === 'concurrency') return { decision, ahead: [] }
   const { remaining, limit } = decision
   const missing = limit - remaining

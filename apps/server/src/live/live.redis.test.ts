@@ -39,7 +39,7 @@ describe('two services on one Redis', () => {
     expect(event!.store).toMatchObject({ kind: 'redis', isUp: true })
   })
 
-  it('ignore lines that are not written by a service', async () => {
+  it('ignore entries of other programs', async () => {
     const now = Date.now()
     for (const line of ['{', '{}', '[]', 'null', '{"id":7}', '"<img>"'])
       await redis.ask(`ZADD rate_limiter:instances ${now} '${line}'`)

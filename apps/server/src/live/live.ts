@@ -21,7 +21,7 @@ export interface Live {
 }
 
 /** The parts of the service that an event describes. */
-interface Watched {
+interface LiveSource {
   readonly activeConfig: ActiveConfig
   readonly metrics: Metrics
   readonly keys: KeyTracker
@@ -42,7 +42,7 @@ interface Watcher {
 
 /** `collect` returns the counters of every process of this instance. Default: only this process. */
 export function createLive(
-  service: () => Watched,
+  service: () => LiveSource,
   collect?: (own: () => Counters) => Promise<readonly Counters[]>,
 ): Live {
   const watchers = new Set<Watcher>()
@@ -50,7 +50,7 @@ export function createLive(
   let before: LiveSample | undefined
   let last: string | undefined
   let isSampling = false
-  let known: StoreHealth = { isUp: true, latencyMs: 0 }
+  let lastHealth: StoreHealth = { isUp: true, latencyMs: 0 }
 
   function counters(): Counters {
     const { metrics, keys } = service()
@@ -64,13 +64,13 @@ export function createLive(
     try {
       const all = collect === undefined ? [counters()] : await collect(counters)
       const { activeConfig, health, instanceRegistry } = service()
-      known = await Promise.race([health.probe(), after(HEALTH_WAIT_MS, () => known)])
-      const { isUp, latencyMs } = known
+      lastHealth = await Promise.race([health.probe(), after(HEALTH_WAIT_MS, () => lastHealth)])
+      const { isUp, latencyMs } = lastHealth
       const now = { timeMs: Date.now(), atMs: performance.now(), counters: sumCounters(all) }
       const store = { kind: health.storeKind, isUp, latencyMs, errors: now.counters.storeErrors }
-      const around = { activeConfig, processes: all.length, store, instanceRegistry }
+      const context = { activeConfig, processes: all.length, store, instanceRegistry }
       // Serialized once for all watchers.
-      const json = JSON.stringify(buildLiveEvent(before, now, around))
+      const json = JSON.stringify(buildLiveEvent(before, now, context))
       before = now
       last = json
       for (const { onEvent } of [...watchers]) onEvent(json)
@@ -98,7 +98,7 @@ export function createLive(
         timer = setInterval(() => void sendEvent(), PERIOD_MS).unref()
         void sendEvent()
       } else {
-        // Not now: the caller does not have the stop function yet.
+        // Delayed, because the caller does not have the stop function yet.
         queueMicrotask(() => {
           if (last !== undefined && watchers.has(watcher)) onEvent(last)
         })

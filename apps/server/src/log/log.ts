@@ -17,8 +17,8 @@ export function createLog(level: Config['log']['level'], worker?: number): Logge
 const MAX_UNWRITTEN_BYTES = 1024 * 1024
 
 /**
- * Writes to standard output asynchronously, because its reader may be slow. An error, such as a full disk, must not stop
- * the service, as an unhandled error event would.
+ * Writes to standard output asynchronously, because its reader may be slow. Handles errors, such as a full disk, because an
+ * unhandled error event would end the process.
  */
 function jsonStream(): DestinationStream {
   const stream = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES })

@@ -22,9 +22,9 @@ export function prettyStream(
   out: { write(text: string): unknown },
   env: Readonly<Record<string, string | undefined>>,
 ): { write(line: string): void } {
-  const isPlain = Boolean(env.NO_COLOR) || env.TERM === 'dumb'
+  const hasColours = !env.NO_COLOR && env.TERM !== 'dumb'
   const paint = (colour: (typeof COLOURS)[keyof typeof COLOURS], text: string) =>
-    isPlain ? text : styleText(colour, text, { validateStream: false })
+    hasColours ? styleText(colour, text, { validateStream: false }) : text
   return {
     write(json) {
       const { level, time, msg = '', err, ...fields } = JSON.parse(json) as Line & Record<string, unknown>

@@ -25,7 +25,7 @@ export type DropReason = 'pipelining' | 'stalled'
 const STATUSES = ['2xx', '3xx', '401', '403', '429', '4xx', '5xx'] as const
 type Status = (typeof STATUSES)[number]
 
-/** Prefixes of paths; the first that fits. */
+/** Prefixes of paths. The first match is used. */
 const ROUTES = [
   ['/api/v1/rate-limit/check/batch', 'batch'],
   ['/api/v1/rate-limit/check', 'check'],
@@ -62,7 +62,7 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
 
   expose(registry, {
     name: 'api_responses_total',
-    help: 'Responses of the API, by group of routes and by status.',
+    help: 'API responses, by group of routes and by status.',
     type: 'counter',
     samples: () =>
       [...responses].flatMap(([route, counts]) =>
@@ -77,13 +77,13 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
   })
   expose(registry, {
     name: 'api_settlements_total',
-    help: 'Reservations that were settled or cancelled, and settlements without effect: of an ended or unknown id.',
+    help: 'Settled or cancelled reservations, and settlements without effect because the id had ended or was unknown.',
     type: 'counter',
     samples: () => Object.entries(settlements).map(([result, value]) => ({ labels: { result }, value })),
   })
   expose(registry, {
     name: 'api_slots_total',
-    help: 'Slots that were released or renewed, and those that were no longer held.',
+    help: 'Slots that were released, renewed or no longer held.',
     type: 'counter',
     samples: () => Object.entries(slotEvents).map(([event, value]) => ({ labels: { event }, value })),
   })
@@ -112,7 +112,7 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
       dropped[reason]++
     },
     setConnections(counts) {
-      // A second server on one service, as tests have it, is not counted.
+      // Only the first server of a service is counted; tests create several.
       if (registry.getSingleMetric('api_connections') === undefined)
         exposeConnections(registry, 'api', counts)
     },

@@ -12,7 +12,7 @@ export function exposeConnections(registry: Registry, prefix: string, counts: Co
   })
   expose(registry, {
     name: `${prefix}_connections_max`,
-    help: 'Client connections that may be open at once.',
+    help: 'Maximum number of open client connections.',
     type: 'gauge',
     samples: () => [{ labels: {}, value: counts.max }],
   })

@@ -18,8 +18,8 @@ export interface MetricDefinition {
 }
 
 /**
- * Registers a metric whose numbers are kept elsewhere. Counters and histograms of prom-client look up a hash of their
- * labels at every step, which costs more than the check that is counted.
+ * Registers a metric whose values are kept elsewhere: counters and histograms of prom-client hash their labels at every
+ * update, which costs more than a check.
  */
 export function expose(registry: Registry, exposed: MetricDefinition): void {
   const { name, help, type, aggregator = 'sum', samples } = exposed

@@ -2,18 +2,18 @@ import type { LeaseCounts } from '@tidegate/core'
 import type { Registry } from 'prom-client'
 import { expose } from './expose.js'
 
-/** Exposes the use of leases. Store calls per check are the quotient of two counters. */
+/** Exposes the use of leases. Store calls per check are the quotient of two of these counters. */
 export function exposeLeases(registry: Registry, countsNow: () => LeaseCounts | undefined): void {
   const samples = (field: keyof LeaseCounts) => () => [{ labels: {}, value: countsNow()?.[field] ?? 0 }]
   expose(registry, {
     name: 'rate_limiter_lease_checks_total',
-    help: 'Checks by policies with a lease.',
+    help: 'Checks of policies with a lease.',
     type: 'counter',
     samples: samples('checks'),
   })
   expose(registry, {
     name: 'rate_limiter_leased_checks_total',
-    help: 'Checks that were decided from units that this process had leased.',
+    help: 'Checks decided from units that this process had leased.',
     type: 'counter',
     samples: samples('leasedChecks'),
   })
@@ -25,13 +25,13 @@ export function exposeLeases(registry: Registry, countsNow: () => LeaseCounts | 
   })
   expose(registry, {
     name: 'rate_limiter_lease_units_in_hand',
-    help: 'Leased units that are not spent yet.',
+    help: 'Leased units that are not spent.',
     type: 'gauge',
     samples: samples('unitsInHand'),
   })
   expose(registry, {
     name: 'rate_limiter_lease_units_lapsed_total',
-    help: 'Leased units that were not spent while their lease was alive.',
+    help: 'Leased units that were not spent before their lease ended.',
     type: 'counter',
     samples: samples('unitsLapsed'),
   })

@@ -5,8 +5,8 @@ import { expose, type Sample } from './expose.js'
 import { type Histogram, histogram, observe, samplesOf } from './histogram.js'
 
 /*
- * The metrics of the service. A label is an algorithm, an active policy or one of a few words, never input of a client:
- * the configuration alone determines the number of series.
+ * The metrics of the service. Labels are algorithms, active policies and fixed words, and never input of clients, so that the
+ * configuration alone determines the number of series.
  */
 
 /** The counters of one policy. */
@@ -44,19 +44,19 @@ export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 export interface Metrics {
   readonly registry: Registry
-  /** The meters of the policies that are active from now on, by name. A policy that was active before keeps its counts. */
+  /** Sets the active policies, and returns their meters by name. A policy that was active before keeps its counts. */
   metersFor(policies: Iterable<Policy>): ReadonlyMap<string, Meter>
   recordBatch(size: number): void
   recordDegraded(mode: NonNullable<Decision['degraded']>): void
   recordStoreError(): void
-  /** A check was counted in this process because too many wait for the store. */
+  /** Counts a check that was counted in this process because too many wait for the store. */
   recordOverload(): void
   setStarved(isStarved: boolean): void
   recordReload(result: keyof Reloads): void
-  /** A worker that replaces another one takes over its count. */
+  /** Adds the reloads of the worker that this one replaces. */
   addReloads(before: Reloads): void
   setBreaker(state: BreakerState): void
-  /** A copy of the counters that the page shows. */
+  /** A copy of the counters for the dashboard. */
   snapshot(): CounterSnapshot
 }
 
@@ -95,7 +95,7 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
   })
   expose(registry, {
     name: 'rate_limiter_requests_total',
-    help: 'Checks that were decided, by algorithm.',
+    help: 'Decided checks, by algorithm.',
     type: 'counter',
     samples: () =>
       [...byAlgorithm].flatMap(([algorithm, { allowed, denied }]) =>
@@ -104,7 +104,7 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
   })
   expose(registry, {
     name: 'rate_limiter_policy_requests_total',
-    help: 'Checks that were decided, by policy.',
+    help: 'Decided checks, by policy.',
     type: 'counter',
     samples: () => [...byPolicy].flatMap(([policy, counts]) => bothOf({ policy }, counts)),
   })
@@ -122,7 +122,7 @@ export function createMetrics(isStoreUp: () => boolean | Promise<boolean>): Metr
   })
   expose(registry, {
     name: 'rate_limiter_overload_total',
-    help: 'Checks that were counted in this process because too many were waiting for a healthy store.',
+    help: 'Checks counted in this process because too many were waiting for a healthy store.',
     type: 'counter',
     samples: () => [{ labels: {}, value: overloads }],
   })
@@ -243,7 +243,7 @@ function exposeProcess(registry: Registry): void {
     registry.removeSingleMetric(`nodejs_active_${what}_total`)
   }
   const collections = registry.getSingleMetric('nodejs_gc_duration_seconds')
-  // Create all series at the start, not when a kind of collection first happens.
+  // Create all series at the start, and not at the first collection of a kind.
   if (collections instanceof PromHistogram) {
     for (const kind of ['major', 'minor', 'incremental', 'weakcb']) collections.zero({ kind })
   }

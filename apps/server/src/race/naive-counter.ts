@@ -7,7 +7,7 @@ export interface NaiveCounter {
   delete(id: string): Promise<void>
 }
 
-/** Without a pause, nothing runs between the two steps in one process. */
+/** Without a pause, nothing could run between the two steps of one process. */
 const PAUSE_MS = 5
 
 export function memoryNaiveCounter(): NaiveCounter {
@@ -24,7 +24,7 @@ export function memoryNaiveCounter(): NaiveCounter {
   }
 }
 
-/** Expires soon, in case it is not deleted. */
+/** The count expires soon, in case it is not deleted. */
 const EXPIRES_MS = 60_000
 
 export interface RedisCommands {

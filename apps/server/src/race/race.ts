@@ -26,7 +26,7 @@ interface Finish {
 /** Runs concurrent checks by a naive limiter, which reads and then writes, and by the store's own check. */
 export async function race({ store, counter, callers, limit }: RaceOptions): Promise<RaceResult> {
   const id = randomUUID()
-  // No unit is refilled while the race runs.
+  // Refills no unit during the race.
   const policy = tokenBucket({ name: 'tidegate-race', capacity: limit, refillRate: '1/1d' })
 
   async function checkNaively(): Promise<boolean> {
@@ -39,7 +39,7 @@ export async function race({ store, counter, callers, limit }: RaceOptions): Pro
 
   async function checkInStore(): Promise<boolean> {
     const { allowed, degraded } = await store.check({ policy, key: id, cost: 1 })
-    // A fallback would not test the store.
+    // A decision of the fallback does not test the store.
     if (degraded !== undefined)
       throw new TidegateError('STORE_FAILED', 'The store was unavailable during the race.')
     return allowed

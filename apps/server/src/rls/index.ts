@@ -21,7 +21,7 @@ export interface Rls {
   /** The address of the listener, such as `127.0.0.1:8081`. */
   readonly address: string
   shouldRateLimit(request: RateLimitRequest): Promise<RateLimitResponse>
-  /** Reads the files of limits again. */
+  /** Reads the limit files again. */
   reload(): void
   status(): RlsStatus
   close(timeoutMs: number): Promise<void>
@@ -42,9 +42,9 @@ export interface RlsOptions {
   readonly proxies: Proxies
   readonly registry: Registry
   readonly log: Logger
-  /** The limits of the other processes of this service, for a start while the files have errors. */
+  /** The limits of the other workers, for a worker that starts while the files have errors. */
   readonly lastValid: readonly LimitFileText[] | undefined
-  /** Called with valid texts, at the start and after each change. */
+  /** Called with valid texts at the start and after each change. */
   onValid(texts: readonly LimitFileText[]): void
   onDegraded(mode: NonNullable<Decision['degraded']>): void
 }
@@ -83,7 +83,7 @@ export async function startRls(options: RlsOptions): Promise<Rls> {
     counters.isStale = true
     log.error(
       { errors: formatFileErrors(errors).split('\n') },
-      'Rate limit service: limits are invalid; the previous ones stay active',
+      'Rate limit service: limit files are invalid; the previous limits stay active',
     )
   }
 
@@ -118,10 +118,10 @@ export async function startRls(options: RlsOptions): Promise<Rls> {
     },
     onUnknownDomain(domain) {
       counters.unknownDomains++
-      const shown = domain.slice(0, 200)
-      if (unknownDomains.has(shown) || unknownDomains.size >= MAX_LOGGED_DOMAINS) return
-      unknownDomains.add(shown)
-      log.warn({ domain: shown }, 'Rate limit service: no file has this domain; its requests are allowed')
+      const shortDomain = domain.slice(0, 200)
+      if (unknownDomains.has(shortDomain) || unknownDomains.size >= MAX_LOGGED_DOMAINS) return
+      unknownDomains.add(shortDomain)
+      log.warn({ domain: shortDomain }, 'Rate limit service: unknown domain; its requests are allowed')
     },
   })
 
@@ -149,7 +149,7 @@ export async function startRls(options: RlsOptions): Promise<Rls> {
     },
     health,
     shouldRateLimit,
-    onError: (error) => log.error({ err: error }, 'Rate limit service: a request failed'),
+    onError: (error) => log.error({ err: error }, 'Rate limit service: request failed'),
   })
   exposeConnections(registry, 'rate_limiter_rls', server.connections)
   const watch = watchLimitFiles(files, first, onChange)

@@ -3,11 +3,11 @@ import { formatFileErrors } from './format-file-errors.js'
 import { readLimitFiles } from './limits/limit-files.js'
 import { type FileErrors, loadLimits } from './limits/load-limits.js'
 
-/** The number of domains and rules in files of limits, or their errors. */
+/** The number of domains and rules in limit files, or their errors. */
 export interface ValidatedLimits {
   readonly domains: number
   readonly rules: number
-  /** One line per error; empty if there is none. */
+  /** One line per error; empty if the files are valid. */
   readonly errors: string
   readonly fileErrors: readonly FileErrors[]
 }

@@ -3,7 +3,7 @@ import { isLoopbackHost } from '../api/request/foreign-pages.js'
 import type { Config } from '../config/config.js'
 import { kindOf } from './serve.js'
 
-/** Logs where the service listens, and warns if every client may check any key. */
+/** Logs where the service listens, and warns if every client can check any key. */
 export function announce(
   url: string,
   config: Config,
@@ -26,7 +26,7 @@ export function announce(
   if (adminToken === undefined) logGeneratedToken(generatedAdminToken, log, url)
   if (!isLoopbackHost(host) && callers.length === 0) {
     log.warn(
-      `No callers are configured: every client that can reach ${host} may check any key, and use up the limits of others. Set callers, or listen on 127.0.0.1.`,
+      `No callers are configured: every client that can reach ${host} can check any key and use up its limit. Set callers, or listen on 127.0.0.1.`,
     )
   }
 }
@@ -34,17 +34,17 @@ export function announce(
 /** Logs the features of a Spring file that do not work here, and once the names of its other sections. */
 function logNotices({ notices: { warnings, unused, profiles } }: Config, log: Logger): void {
   logWarnings(warnings, log)
-  if (profiles !== undefined) log.info({ profiles, unused }, 'Spring file read; these sections are not used')
+  if (profiles !== undefined) log.info({ profiles, unused }, 'Spring file loaded; some sections are not used')
 }
 
 export function logWarnings(warnings: Config['notices']['warnings'], log: Logger): void {
   for (const { line, path, message } of warnings) log.warn({ line, option: path }, `${path}: ${message}`)
 }
 
-/** The token is logged on purpose: it is valid until the service stops, and is not available elsewhere. */
+/** Logs the generated token on purpose: it is valid until the service stops, and only the log has it. */
 export function logGeneratedToken(token: string, log: Logger, url?: string): void {
   log.info(
     { adminToken: token, ...(url === undefined ? {} : { dashboard: `${url}/#/?token=${token}` }) },
-    'No admin token is set; generated one for this run. Set TIDEGATE_ADMIN_TOKEN to choose it',
+    'Admin token generated for this run; set TIDEGATE_ADMIN_TOKEN to choose one',
   )
 }

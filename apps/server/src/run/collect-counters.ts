@@ -8,22 +8,22 @@ const WITHIN_MS = 500
 interface PendingRequest {
   readonly missing: Set<number>
   readonly all: Counters[]
-  readonly answer: () => void
+  readonly respond: () => void
 }
 
 /** In the primary: collects the counters of all workers for the worker that requests them. */
 export function collectCountersForWorkers(): void {
-  const open = new Map<number, PendingRequest>()
+  const pendingRequests = new Map<number, PendingRequest>()
   let nextId = 0
 
   cluster.on('message', (worker, message: ToPrimary) => {
     if (!isTidegateMessage(message)) return
     if (message.tidegate === 'get-all-counters') requestAll(worker, message.id)
     else if (message.tidegate === 'counters') {
-      const pendingRequest = open.get(message.id)
+      const pendingRequest = pendingRequests.get(message.id)
       if (pendingRequest?.missing.delete(worker.id) !== true) return
       pendingRequest.all.push(message.counters)
-      if (pendingRequest.missing.size === 0) pendingRequest.answer()
+      if (pendingRequest.missing.size === 0) pendingRequest.respond()
     }
   })
 
@@ -31,13 +31,13 @@ export function collectCountersForWorkers(): void {
     const id = nextId++
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected())
     const all: Counters[] = []
-    const answer = () => {
-      clearTimeout(late)
-      open.delete(id)
+    const respond = () => {
+      clearTimeout(timeout)
+      pendingRequests.delete(id)
       sendToWorker(requester, { tidegate: 'counters', id: requesterId, all })
     }
-    const late = setTimeout(answer, WITHIN_MS).unref()
-    open.set(id, { missing: new Set(workers.map((worker) => worker!.id)), all, answer })
+    const timeout = setTimeout(respond, WITHIN_MS).unref()
+    pendingRequests.set(id, { missing: new Set(workers.map((worker) => worker!.id)), all, respond })
     for (const worker of workers) sendToWorker(worker!, { tidegate: 'get-counters', id })
   }
 }
@@ -52,13 +52,13 @@ export function createCounterCollector(send: (message: ToPrimary) => void) {
     collect(counters: () => Counters): Promise<readonly Counters[]> {
       const id = nextId++
       return new Promise((resolve) => {
-        const late = setTimeout(() => answer([]), 2 * WITHIN_MS).unref()
-        const answer = (all: readonly Counters[]) => {
-          clearTimeout(late)
+        const timeout = setTimeout(() => finish([]), 2 * WITHIN_MS).unref()
+        const finish = (all: readonly Counters[]) => {
+          clearTimeout(timeout)
           pending.delete(id)
           resolve(all.length === 0 ? [counters()] : all)
         }
-        pending.set(id, answer)
+        pending.set(id, finish)
         send({ tidegate: 'get-all-counters', id })
       })
     },

@@ -8,15 +8,15 @@ const WITHIN_MS = 5000
 
 interface PendingRequest {
   readonly missing: Set<number>
-  readonly answer: () => void
+  readonly respond: () => void
 }
 
 /**
- * In the primary: adds up the metrics of all workers for the worker that requests them. The counts of ended workers are
- * kept, because Prometheus takes a decreasing counter for a reset.
+ * In the primary: adds up the metrics of all workers for the worker that requests them. Keeps the counts of ended workers,
+ * because Prometheus treats a decreasing counter as a reset.
  */
 export function collectMetricsForWorkers(): void {
-  const open = new Map<number, PendingRequest>()
+  const pendingRequests = new Map<number, PendingRequest>()
   const last = new Map<number, MetricsSnapshot>()
   const ended = new Map<string, number>()
   let nextId = 0
@@ -34,29 +34,29 @@ export function collectMetricsForWorkers(): void {
       ended.set(series, (ended.get(series) ?? 0) + value.value)
     }
     last.delete(worker.id)
-    for (const id of open.keys()) settle(id, worker)
+    for (const id of pendingRequests.keys()) settle(id, worker)
   })
 
   function requestAll(requester: Worker, requesterId: number): void {
     const id = nextId++
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected())
-    const answer = (text: Promise<string> | undefined) => {
-      clearTimeout(late)
-      open.delete(id)
+    const respond = (text: Promise<string> | undefined) => {
+      clearTimeout(timeout)
+      pendingRequests.delete(id)
       Promise.resolve(text).then((text) =>
         sendToWorker(requester, { tidegate: 'metrics', id: requesterId, text }),
       )
     }
-    const late = setTimeout(() => answer(undefined), WITHIN_MS).unref()
+    const timeout = setTimeout(() => respond(undefined), WITHIN_MS).unref()
     const missing = new Set(workers.map((worker) => worker!.id))
-    open.set(id, { missing, answer: () => answer(sum()) })
+    pendingRequests.set(id, { missing, respond: () => respond(sum()) })
     for (const worker of workers) sendToWorker(worker!, { tidegate: 'get-metrics', id })
   }
 
   function settle(id: number, worker: Worker): void {
-    const pendingRequest = open.get(id)
+    const pendingRequest = pendingRequests.get(id)
     if (pendingRequest?.missing.delete(worker.id) && pendingRequest.missing.size === 0)
-      pendingRequest.answer()
+      pendingRequest.respond()
   }
 
   async function sum(): Promise<string> {

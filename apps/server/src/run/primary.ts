@@ -33,7 +33,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   let exits = 0
 
   /** Starts a worker, and another one whenever it exits. */
-  function keep(number: number): Worker {
+  function keepRunning(number: number): Worker {
     const startedMs = performance.now()
     const worker = cluster.fork({ TIDEGATE_WORKER: String(number) })
     worker.once('exit', (code, signal) => {
@@ -42,7 +42,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
       const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** exits)
       log.error({ worker: number, code, signal, waitMs }, 'Worker exited; starting another')
       setTimeout(() => {
-        if (!isStopping) keep(number)
+        if (!isStopping) keepRunning(number)
       }, waitMs)
     })
     return worker
@@ -64,13 +64,13 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
 
   async function close(): Promise<void> {
     isStopping = true
-    const ended = running().map(ending)
-    for (const worker of running()) sendToWorker(worker, { tidegate: 'stop' })
-    const late = setTimeout(() => {
-      for (const worker of running()) worker.process.kill('SIGKILL')
+    const ended = runningWorkers().map(exitOf)
+    for (const worker of runningWorkers()) sendToWorker(worker, { tidegate: 'stop' })
+    const timeout = setTimeout(() => {
+      for (const worker of runningWorkers()) worker.process.kill('SIGKILL')
     }, config.limits.stopTimeoutMs + KILL_AFTER_MS)
     await Promise.all(ended)
-    clearTimeout(late)
+    clearTimeout(timeout)
   }
 
   const watch = file === undefined ? undefined : watchFromStart(file)
@@ -79,7 +79,7 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   // A worker requests its configuration when it is ready, because earlier messages would be lost.
   cluster.on('message', (worker, message: ToPrimary) => {
     if (!isTidegateMessage(message)) return
-    // A replacement gets the configuration of the other workers, even if the files have changed since.
+    // A replacement gets the configuration of the other workers, even if the files have changed meanwhile.
     if (message.tidegate === 'begin')
       sendToWorker(worker, { tidegate: 'begin', start, latest, reloads, generatedAdminToken, rlsLimits })
     else if (message.tidegate === 'rls-limits') rlsLimits = message.texts
@@ -87,13 +87,13 @@ export async function startPrimary(options: StartOptions): Promise<RunningServer
   })
   try {
     // Start one worker first, so that an error is reported once.
-    const url = await ready(keep(1))
-    await Promise.all(Array.from({ length: workers - 1 }, (_, i) => ready(keep(i + 2))))
+    const url = await ready(keepRunning(1))
+    await Promise.all(Array.from({ length: workers - 1 }, (_, i) => ready(keepRunning(i + 2))))
     isServing = true
     const reload = () => {
       const text = readText(file)
       applyReload(text)
-      for (const [i, worker] of running().entries())
+      for (const [i, worker] of runningWorkers().entries())
         sendToWorker(worker, { tidegate: 'reload', text, isQuiet: i > 0 })
     }
     watch?.subscribe(reload)
@@ -120,14 +120,14 @@ function ready(worker: Worker): Promise<string> {
     worker.on('message', (message: ToPrimary) => {
       if (isTidegateMessage(message) && message.tidegate === 'ready') resolve(message.url)
     })
-    worker.once('exit', () => reject(new Error('a worker exited before it was ready.')))
+    worker.once('exit', () => reject(new Error('a worker exited before it was ready')))
   })
 }
 
-function ending(worker: Worker): Promise<unknown> {
+function exitOf(worker: Worker): Promise<unknown> {
   return new Promise((resolve) => worker.once('exit', resolve))
 }
 
-function running(): Worker[] {
+function runningWorkers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 }

@@ -17,8 +17,8 @@ export interface ReloadOptions {
 }
 
 /**
- * Loads a text for a running service. An empty file is rejected: editors truncate files while writing, and the defaults
- * would allow every client.
+ * Loads a text for a running service. Rejects an empty file: editors truncate files while writing, and the defaults would
+ * accept every client.
  */
 export function loadAgain(
   text: FileText,
@@ -30,7 +30,7 @@ export function loadAgain(
   return { errors: [{ path: file, message: 'is empty; write {} to use the defaults' }] }
 }
 
-/** Activates a new configuration, at once for all later requests. An invalid one changes nothing. */
+/** Activates a new configuration for all later requests. An invalid one changes nothing. */
 export function reload(service: Service, { text, load, file, log }: ReloadOptions): void {
   service.rls?.reload()
   const record = (isActive: boolean, errors: string[], needRestart: string[] = []) => {
@@ -56,7 +56,7 @@ export function reload(service: Service, { text, load, file, log }: ReloadOption
   const { config: before } = service.activeConfig
   service.activeConfig = activateConfig(config, service)
   service.log.level = config.log.level
-  // Open live streams were authorized by the token before.
+  // Open live streams were authorized by the previous token.
   if (config.adminToken !== before.adminToken) service.live.close()
   if (config.adminToken === undefined && before.adminToken !== undefined) {
     logGeneratedToken(service.generatedAdminToken, log)
@@ -70,6 +70,6 @@ export function reload(service: Service, { text, load, file, log }: ReloadOption
   if (!reloadGateway(service)) changed.push('gateway')
   record(true, [], changed)
   if (changed.length > 0) {
-    log.warn(`Restart the service to apply the changes to ${changed.join(', ')}`)
+    log.warn({ options: changed }, 'Changed options take effect after a restart')
   }
 }

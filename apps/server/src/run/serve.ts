@@ -62,17 +62,17 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     version: version(),
     startedMs: Date.now(),
   }
-  const composed = composeStore(config.store, self, (event) => {
-    note(event, metrics, log)
+  const storeParts = composeStore(config.store, self, (event) => {
+    recordFailure(event, metrics, log)
     if (event.type !== 'breaker') return
-    // The worst state of all parts of the store, not that of the part that has just changed.
-    const state = composed.breakerState()
+    // The worst state of all parts of the store, and not that of the part that has changed.
+    const state = storeParts.breakerState()
     metrics.setBreaker(state === 'half-open' ? 'half_open' : state)
   })
-  const { store, instanceRegistry, counter } = composed
+  const { store, instanceRegistry, counter } = storeParts
   const health = watchHealth(store, kindOf(config.store))
   const metrics = createMetrics(async () => (await health.probe()).isUp)
-  exposeLeases(metrics.registry, composed.leaseCounts)
+  exposeLeases(metrics.registry, storeParts.leaseCounts)
   const keys = createKeyTracker()
   const service: Service = {
     activeConfig: activateConfig(config, { store, metrics, keys, generatedAdminToken }),
@@ -110,8 +110,8 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     await store.close()
     throw error
   }
-  app.server.on('error', (error) => log.error({ err: error }, 'A connection could not be accepted'))
-  // One probe at the start: a wrong address or password is logged before the first request.
+  app.server.on('error', (error) => log.error({ err: error }, 'API connection could not be accepted'))
+  // Probe the store now, to log a wrong address or password before the first request.
   void health.probe()
   return { url: urlOf(app.server.address() as AddressInfo), service, close }
 }
@@ -123,7 +123,7 @@ async function startRlsOf(
 ): Promise<Rls | undefined> {
   const { rls: config, proxies } = startConfig
   if (config === undefined) return undefined
-  // On demand: gRPC takes a tenth of a second to load.
+  // Imported on demand, because gRPC takes a tenth of a second to load.
   const { startRls } = await import('../rls/index.js')
   return startRls({
     config,
@@ -143,8 +143,8 @@ export function kindOf(store: StoreConfig): string {
   return store.kind === 'memory' ? 'memory' : store.scheme
 }
 
-/** Logs changes, and counts every event. */
-function note(event: FailureEvent, metrics: Metrics, log: Logger): void {
+/** Counts every event, and logs changes. */
+function recordFailure(event: FailureEvent, metrics: Metrics, log: Logger): void {
   switch (event.type) {
     case 'store':
       if (event.isUp) log.info('Store available again')
@@ -159,7 +159,7 @@ function note(event: FailureEvent, metrics: Metrics, log: Logger): void {
     case 'overload':
       if (event.isOverloaded)
         log.warn(
-          'Overloaded: too many checks are waiting for the store; the excess is counted in this process',
+          'Overloaded: too many checks are waiting for the store; further checks are counted in this process',
         )
       else log.info('No longer overloaded')
       break

@@ -8,11 +8,11 @@ export function handleSignals(
   let isStopping = false
   const onStop = (signal: NodeJS.Signals) => {
     if (isStopping) {
-      log.warn(`${signal} received again: exiting at once`)
+      log.warn(`${signal} received again; exiting at once`)
       process.exit(1)
     }
     isStopping = true
-    log.info(`${signal} received: finishing the requests in flight`)
+    log.info(`${signal} received; finishing the requests in flight`)
     stop().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -15,9 +15,9 @@ export async function startSingleProcess({ config, load, file }: StartOptions): 
     watch?.close()
     throw error
   })
-  const again = () => reload(service, { text: readText(file), load, file, log })
-  watch?.subscribe(again)
-  const ignoreSignals = handleSignals({ stop: close, reload: again }, log)
+  const reloadFile = () => reload(service, { text: readText(file), load, file, log })
+  watch?.subscribe(reloadFile)
+  const ignoreSignals = handleSignals({ stop: close, reload: reloadFile }, log)
   announce(url, config, service.generatedAdminToken, 1, log)
   return {
     url,

@@ -23,7 +23,7 @@ describe('tidegate start', () => {
     const example = /^curl -i '(.*)'$/.exec(String(serving?.try))?.[1]
     expect((await ask(example!)).body).toMatchObject({ allowed: true, key: 'user:123', remaining: 99 })
     const [, open] = server.log()
-    expect(open).toMatchObject({ level: 'info', msg: expect.stringContaining('No admin token is set') })
+    expect(open).toMatchObject({ level: 'info', msg: expect.stringContaining('Admin token generated') })
     expect(server.log()).toHaveLength(2)
   })
 
@@ -35,20 +35,20 @@ describe('tidegate start', () => {
   })
 
   it.each([
-    ['no token is set', '', {}, 'info', 'No admin token is set'],
+    ['no token is set', '', {}, 'info', 'Admin token generated'],
     [
       'there is an admin token',
       '',
       { TIDEGATE_ADMIN_TOKEN: 'a-long-admin-token' },
       'warn',
-      'may check any key',
+      'can check any key',
     ],
     [
       'there are callers',
       'callers: [{ name: a, token: a-long-caller-token }]',
       {},
       'info',
-      'No admin token is set',
+      'Admin token generated',
     ],
   ])('on every address, if %s', async (_title, yaml, env, level, message) => {
     const file = configFile(yaml)
@@ -71,7 +71,7 @@ describe('tidegate start', () => {
     const { port } = new URL(server.url)
     const file = configFile(`gateway: { listen: ${port}, routes: [{ uri: "http://localhost:1" }] }`)
     try {
-      const inUse = `Port ${port} of 127.0.0.1 is already in use. Choose another`
+      const inUse = `Port ${port} of 127.0.0.1 is already in use. Choose another port`
       const api = await runCommand(['start', '--port', port])
       expect(api).toStrictEqual({
         code: 1,

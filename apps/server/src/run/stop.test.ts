@@ -21,7 +21,7 @@ describe('a service that is stopped', () => {
       // The port is closed, so that clients go elsewhere.
       expect([...failures.keys()]).toStrictEqual(['ECONNREFUSED'])
       expect(server.log().at(-1)).toMatchObject({
-        msg: `${signal} received: finishing the requests in flight`,
+        msg: `${signal} received; finishing the requests in flight`,
       })
     },
   )
@@ -62,7 +62,7 @@ describe('a service that is stopped', () => {
     }
   })
 
-  it('twice exits at once', async () => {
+  it('exits at once on a second signal', async () => {
     server = await startProcess([])
     const slow = await slowRequest(server.url)
     server.process.kill('SIGTERM')

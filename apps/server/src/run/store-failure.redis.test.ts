@@ -70,7 +70,7 @@ describe('an unavailable store', () => {
     }
   }
 
-  it('allows by open policies, with a header and without made-up numbers', async () => {
+  it('allows by open policies, with a header and without unknown numbers', async () => {
     const { status, headers, body } = await service.get(`${CHECK}?key=k&policy=open`)
     expect(status).toBe(200)
     onlyTheLimit(headers, 'open')
@@ -116,7 +116,7 @@ describe('an unavailable store', () => {
     expect(answers[6]!.body).toMatchObject({ allowed: false, degraded: 'local', remaining: null })
   })
 
-  it('decides each check of a batch by its own policy', async () => {
+  it('decides each check of a batch by its policy', async () => {
     const checks = [
       { key: 'b', policy: 'open' },
       { key: 'b', policy: 'closed' },
@@ -142,13 +142,13 @@ describe('an unavailable store', () => {
     expect((await service.post(CHECK, { request: { method: 'GET', path: '/vault' } })).status).toBe(503)
   })
 
-  it('peeks with 200 and unknown numbers', async () => {
+  it('returns unknown numbers for remaining, with 200', async () => {
     const { status, body } = await service.get(`${REMAINING}?key=k&policy=closed`)
     expect(status).toBe(200)
     expect(body).toMatchObject({ allowed: false, remaining: null, degraded: 'closed' })
   })
 
-  it('cannot reset a key: 503', async () => {
+  it('responds to a reset with 503', async () => {
     const { status, headers } = await service.asAdmin(`${RESET}?key=k`, { method: 'DELETE' })
     expect(status).toBe(503)
     expect(headers.has('retry-after')).toBe(true)
@@ -186,7 +186,7 @@ describe('an unavailable store', () => {
     ['release many', RELEASE, { slots: [{ key: 'k', policy: 'slots-open', id: 'a' }] }],
     ['renew', RENEW, { policy: 'slots-open', id: 'a' }],
     ['renew many', RENEW, { slots: [{ key: 'k', policy: 'slots-open', id: 'a' }] }],
-  ])('cannot %s: 503, so that the client sends it again', async (_title, path, body) => {
+  ])('responds to %s with 503', async (_title, path, body) => {
     const {
       status,
       headers,
@@ -207,7 +207,7 @@ describe('an unavailable store', () => {
     expect((await service.get(`${CHECK}?key=%0A&policy=open`)).status).toBe(400)
   })
 
-  it('is DEGRADED with 200, so that no load balancer takes every instance out; or 503 if it is configured', async () => {
+  it('is DEGRADED with 200, or with 503 if configured', async () => {
     for (const path of ['/healthz', '/actuator/health', '/readyz']) {
       const { status, body } = await service.get(path)
       expect(status).toBe(200)

@@ -20,7 +20,7 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
   let nextId = 0
   let begin: ((message: PrimaryMessage<'begin'>) => void) | undefined
   let serving: RunningService | undefined
-  let missed: PrimaryMessage<'reload'> | undefined
+  let pendingReload: PrimaryMessage<'reload'> | undefined
   let stopping: Promise<void> | undefined
 
   function stop(): void {
@@ -39,7 +39,7 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
     else if (message.tidegate === 'get-metrics') void measure(message.id)
     else if (message.tidegate === 'begin') {
       // The configuration already includes an earlier reload.
-      missed = undefined
+      pendingReload = undefined
       begin?.(message)
     } else if (message.tidegate === 'reload') applyReload(message)
     else if (serving !== undefined) counting.handleMessage(message, serving.service.live.counters)
@@ -51,7 +51,7 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
   /** Delays a reload that arrives during the start. */
   function applyReload(message: PrimaryMessage<'reload'>): void {
     if (serving === undefined) {
-      missed = message
+      pendingReload = message
       return
     }
     const { service } = serving
@@ -73,7 +73,8 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
       sendToPrimary({ tidegate: 'metrics', id })
     })
     pending.delete(id)
-    if (text === undefined) throw new HttpError(503, 'Not all workers have sent their metrics; try again.')
+    if (text === undefined)
+      throw new HttpError(503, 'Some workers did not send their metrics in time; retry.')
     return text
   }
 
@@ -92,13 +93,13 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
   const { collect } = counting
   serving = await serve({ config, log, generatedAdminToken, exposition, collect, lastValidLimits })
   serving.service.metrics.addReloads(reloads)
-  if (missed !== undefined) applyReload(missed)
+  if (pendingReload !== undefined) applyReload(pendingReload)
   sendToPrimary({ tidegate: 'ready', url: serving.url })
 }
 
 function configOf(loaded: Loaded): Config {
   if ('config' in loaded) return loaded.config
-  throw new Error(`a valid configuration became invalid: ${formatConfigErrors(loaded.errors, '')}`)
+  throw new Error(`a valid configuration is now invalid: ${formatConfigErrors(loaded.errors, '')}`)
 }
 
 function sendToPrimary(message: ToPrimary): void {

@@ -91,7 +91,7 @@ describe('several workers on one Redis', () => {
     }
   })
 
-  it('all reload a changed file, and one logs it', async () => {
+  it('reload a changed file, and log it once', async () => {
     file.write(fileWith(60))
     await until('the new limit everywhere', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => check('reload')))
@@ -118,7 +118,7 @@ describe('several workers on one Redis', () => {
     await until('another worker', isReplaced)
   }
 
-  it('replace a worker that dies, and keep its counts', async () => {
+  it('replace a worker that exits, and keep its counts', async () => {
     const counted = async () => {
       const exposition = await expositionAt(server.url)
       return valueIn(exposition, 'rate_limiter_policy_requests_total', { policy: 'mine', allowed: 'true' })
@@ -132,7 +132,7 @@ describe('several workers on one Redis', () => {
     expect(answers.every(({ status }) => status === 200)).toBe(true)
   })
 
-  it('replace a worker that dies while the file is invalid, with the active configuration', async () => {
+  it('replace a worker that exits while the file is invalid with the active configuration', async () => {
     file.write(fileWith(70).replace('limit', 'limits'))
     await until('the errors to be logged', () =>
       server.log().some(({ msg }) => String(msg).includes('is invalid')),
@@ -159,7 +159,7 @@ describe('several workers on one Redis', () => {
     await until('the limit from before', async () => (await check('back')).body.limit === 60)
   })
 
-  it('have a primary that reloads its log level too', async () => {
+  it('reload the log level of the primary too', async () => {
     const exits = () => server.log().filter(({ msg }) => String(msg).includes('Worker exited')).length
     const before = exits()
     file.write(`${fileWith(90)}log: { level: fatal }\n`)
@@ -170,7 +170,7 @@ describe('several workers on one Redis', () => {
     await until('the limit from before', async () => (await check('level')).body.limit === 60)
   })
 
-  it('survive a worker that dies during a reload', async () => {
+  it('reload even if a worker exits at that moment', async () => {
     // Slow to load: the reload is sent when the worker is already dead.
     const others = Array.from(
       { length: 2000 },
@@ -208,7 +208,7 @@ describe('several workers on one Redis', () => {
 })
 
 describe('several workers in memory', () => {
-  it('are rejected with a reason: they would not share a limit', async () => {
+  it('are rejected, because they would not share a limit', async () => {
     const { code, output } = await runCommand(['start', '--port', '0', '--workers', '2'])
     expect(code).toBe(2)
     expect(output).toMatch(/needs a shared store/)

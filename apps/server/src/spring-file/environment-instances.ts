@@ -5,7 +5,7 @@ import { pairIn } from './expand.js'
 const INSTANCES = ['spring', 'cloud', 'discovery', 'client', 'simple', 'instances']
 const VARIABLE = /^SPRING_CLOUD_DISCOVERY_CLIENT_SIMPLE_INSTANCES_(\w+)_(\d{1,3})_URI$/
 
-/** Adds the instances of services that the environment names: SPRING_CLOUD_DISCOVERY_CLIENT_SIMPLE_INSTANCES_ORDERS_0_URI. */
+/** Adds service instances from variables such as SPRING_CLOUD_DISCOVERY_CLIENT_SIMPLE_INSTANCES_ORDERS_0_URI. */
 export function addInstances(root: YAMLMap, env: Environment): void {
   for (const [variable, value] of Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [, service, index] = VARIABLE.exec(variable) ?? []

@@ -13,7 +13,7 @@ export type Report = (message: string, offset: number) => void
 /** Aliases can expand a short file to very many values. */
 const MAX_NODES = 200_000
 
-/** Only keys for which `isProperty` holds are expanded; others are kept as they are. */
+/** Expands the keys for which `isProperty` holds. Other keys are kept as they are. */
 export function expandDocument(
   contents: unknown,
   schema: JsonSchema,
@@ -21,17 +21,17 @@ export function expandDocument(
   report: Report,
 ): YAMLMap | undefined {
   const anchors = new Map<string, unknown>()
-  const open = new Set<unknown>()
+  const openNodes = new Set<unknown>()
   let count = 0
   if (!isMap(contents)) return undefined
   const root = new YAMLMap()
-  const seen = new Set<string>()
+  const keys = new Set<string>()
   for (const pair of contents.items) {
     const key = textOf(pair.key)
     if (key === undefined) continue
-    reportDuplicate(seen, key, pair.key)
+    reportDuplicate(keys, key, pair.key)
     if (isProperty(key)) insert(root, stepsOf(key), pair.key, pair.value, schema)
-    else root.items.push(new Pair(pair.key, resolved(pair.value)))
+    else root.items.push(new Pair(pair.key, resolveAlias(pair.value)))
   }
   if (count > MAX_NODES) {
     report(`the aliases expand this file to more than ${MAX_NODES.toLocaleString('en')} values`, 0)
@@ -39,32 +39,32 @@ export function expandDocument(
   }
   return root
 
-  function reportDuplicate(seen: Set<string>, key: string, node: unknown): void {
-    if (seen.has(key)) report(`${JSON.stringify(key)} is duplicated; keep one`, offsetOf(node))
-    seen.add(key)
+  function reportDuplicate(keys: Set<string>, key: string, node: unknown): void {
+    if (keys.has(key)) report(`duplicate key ${JSON.stringify(key)}; keep one`, offsetOf(node))
+    keys.add(key)
   }
 
   function expand(node: unknown, schema: JsonSchema | undefined): Node | null {
     if (++count > MAX_NODES) return null
     if (isAlias(node)) {
       const target = anchors.get(node.source)
-      // The reader of the values reports it.
-      if (target === undefined || open.has(target)) return node
+      // Reported later, when the values are read.
+      if (target === undefined || openNodes.has(target)) return node
       return expand(target, schema)
     }
     const { anchor } = (node ?? {}) as { anchor?: string }
     if (anchor !== undefined) anchors.set(anchor, node)
     if (!isMap(node) && !isSeq(node)) return (node ?? null) as Node | null
-    open.add(node)
+    openNodes.add(node)
     const inside = isMap(node) ? expandMap(node, schema) : expandList(node, schema)
-    open.delete(node)
+    openNodes.delete(node)
     return inside
   }
 
   function expandMap(map: YAMLMap, schema: JsonSchema | undefined): YAMLMap {
     const result = new YAMLMap()
     result.range = map.range ?? null
-    const seen = new Set<string>()
+    const keys = new Set<string>()
     const merged: unknown[] = []
     for (const { key, value } of map.items) {
       const text = textOf(key)
@@ -72,7 +72,7 @@ export function expandDocument(
         result.items.push(new Pair(key, expand(value, undefined)))
         continue
       }
-      reportDuplicate(seen, text, key)
+      reportDuplicate(keys, text, key)
       if (text === '<<') merged.push(value)
       else insert(result, hasNames(schema) ? stepsOf(text) : [withoutBrackets(text)], key, value, schema)
     }
@@ -101,7 +101,7 @@ export function expandDocument(
 
   /** Another spelling of a name, such as `defaultFilters`, must not replace the value of the first. */
   function reportRepeated(name: string, key: unknown): void {
-    report(`${JSON.stringify(name)} is set twice, in different spellings; keep one`, offsetOf(key))
+    report(`duplicate option ${JSON.stringify(name)} in another spelling; keep one`, offsetOf(key))
   }
 
   function valueAt(
@@ -125,13 +125,13 @@ export function expandDocument(
     return map
   }
 
-  /** An alias outside of Spring's own sections. */
-  function resolved(node: unknown): Node | null {
+  /** Resolves an alias outside of Spring's own sections. */
+  function resolveAlias(node: unknown): Node | null {
     return isMap(node) || isSeq(node) ? (node as Node) : expand(node, undefined)
   }
 }
 
-/** Puts the entries of one document over those of the documents before it. Lists are replaced as a whole. */
+/** Overrides the entries of earlier documents with those of a later one. Lists are replaced as a whole. */
 export function overlay(below: YAMLMap, above: YAMLMap): void {
   for (const { key, value } of above.items) {
     const name = textOf(key) ?? ''
@@ -160,10 +160,10 @@ function set(
     setAll(before.value, value)
   } else if (isSeq(before.value) && isSeq(value)) {
     for (const [i, item] of value.items.entries()) {
-      const there = before.value.items[i]
+      const existing = before.value.items[i]
       if (item === undefined) continue
-      if (isMap(there) && isMap(item)) setAll(there, item)
-      else if (there === undefined) before.value.items[i] = item
+      if (isMap(existing) && isMap(item)) setAll(existing, item)
+      else if (existing === undefined) before.value.items[i] = item
       else reportRepeated(`${name}[${i}]`, key)
     }
   } else if (isEmpty(before.value)) before.value = value
@@ -206,12 +206,12 @@ export function offsetOf(node: unknown): number {
   return (node as Node | null)?.range?.[0] ?? 0
 }
 
-/** The spelling of the schema, if it has the name. */
+/** The name in the spelling of the schema, if the schema has it. */
 function nameIn(schema: JsonSchema | undefined, name: string): string {
   const { properties = {} } = schema ?? {}
   if (Object.hasOwn(properties, name)) return name
   const relaxed = relaxedName(name)
-  return Object.keys(properties).find((known) => relaxedName(known) === relaxed) ?? name
+  return Object.keys(properties).find((property) => relaxedName(property) === relaxed) ?? name
 }
 
 /** Whether the keys of a map are names of properties, and not values such as paths. */

@@ -1,8 +1,8 @@
 /*
- * Names of properties as Spring reads them: `default-filters`, `defaultFilters` and `default_filters` are one name.
+ * Names of properties as in Spring: `default-filters`, `defaultFilters` and `default_filters` are the same name.
  */
 
-/** The form that all spellings of a name have in common. */
+/** The common form of all spellings of a name. */
 export function relaxedName(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase()
 }

@@ -1,10 +1,10 @@
-/** Whether a document applies: `prod`, `!test`, `eu & (prod | staging)`, or several separated by commas. */
+/** Evaluates `prod`, `!test`, `eu & (prod | staging)`, or several separated by commas. Undefined if it is not valid. */
 export function matchesProfiles(condition: string, active: ReadonlySet<string>): boolean | undefined {
   const results = condition.split(',').map((expression) => evaluate(expression.trim(), active))
   return results.includes(undefined) ? undefined : results.includes(true)
 }
 
-/** Undefined if the expression is not valid. As in Spring, `&` and `|` need parentheses between them. */
+/** Evaluates one expression. As in Spring, `&` and `|` cannot be mixed without parentheses. */
 function evaluate(expression: string, active: ReadonlySet<string>): boolean | undefined {
   const tokens = expression.match(/[()&|!]|[^\s()&|!]+/g) ?? []
   let at = 0

@@ -48,14 +48,14 @@ describe('a placeholder', () => {
     ['${missing.property}', 'is neither an environment variable nor a property of the file'],
     ['${random.uuid}', 'is neither'],
     ['${toString}', 'is neither'],
-    ['a ${', 'without its "}"'],
-    ['${a:${b}', 'without its "}"'],
+    ['a ${', 'missing "}" of a placeholder'],
+    ['${a:${b}', 'missing "}" of a placeholder'],
     ['${loop.a}', 'refers to'],
-  ])('%s has a problem', (written, problem) => {
+  ])('rejects %s', (written, problem) => {
     expect(replace(written)).toStrictEqual({ problem: expect.stringContaining(problem) })
   })
 
-  it('is bounded, however often properties refer to each other', () => {
+  it('is bounded if properties refer to each other', () => {
     const doubling = (name: string) => (name === 'a0' ? '' : `\${a${Number(name.slice(1)) - 1}:}`.repeat(50))
     expect(replacePlaceholders('${a12}', {}, doubling)).toHaveProperty('problem')
     const growing = (name: string) => (name === 'a0' ? 'x'.repeat(1000) : '${a0}'.repeat(100))

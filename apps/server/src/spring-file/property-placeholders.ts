@@ -4,18 +4,18 @@ import { relaxedName, variableOf } from './names.js'
 /** Looks up a property of the file; undefined if the file does not have it. */
 export type PropertyOf = (relaxed: string) => string | undefined
 
-/** Longer values only result from properties that refer to each other by mistake. */
+/** Longer values are caused by properties that refer to each other by mistake. */
 const MAX_LENGTH = 65_536
 const MAX_DEPTH = 16
 const MAX_PLACEHOLDERS = 1000
 
 /**
- * `${name}` and `${name:default}` become the value of the environment variable, or else of the property in the file.
- * Values and defaults may contain placeholders too. `$${` and `\${` write `${`.
+ * Replaces `${name}` and `${name:default}` by the environment variable, or else by the property of the file. Values and
+ * defaults may contain placeholders too. `$${` and `\${` write `${`.
  */
 export function replacePlaceholders(written: string, env: Environment, propertyOf: PropertyOf): Replaced {
   const values: string[] = []
-  const open = new Set<string>()
+  const resolving = new Set<string>()
   let count = 0
   try {
     return { text: replace(written, 0), values }
@@ -26,12 +26,14 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
 
   function replace(text: string, depth: number): string {
     if (depth > MAX_DEPTH || count > MAX_PLACEHOLDERS)
-      throw new PlaceholderError('placeholders refer to too many others')
+      throw new PlaceholderError(
+        `too many nested placeholders; the maximum is ${MAX_DEPTH} levels and ${MAX_PLACEHOLDERS.toLocaleString('en')} placeholders`,
+      )
     let result = ''
     let at = 0
     for (;;) {
       const start = text.indexOf('${', at)
-      if (start < 0) return bounded(result + text.slice(at))
+      if (start < 0) return limitLength(result + text.slice(at))
       if (text[start - 1] === '$' || text[start - 1] === '\\') {
         result += `${text.slice(at, start - 1)}\${`
         at = start + 2
@@ -40,9 +42,9 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
       const end = endOf(text, start)
       if (end === undefined)
         throw new PlaceholderError(
-          '"${" begins a placeholder without its "}"; write ${name:default}, or $${ for a literal ${',
+          'missing "}" of a placeholder; write ${name:default}, or $${ for a literal ${',
         )
-      result = bounded(result + text.slice(at, start) + resolve(text.slice(start + 2, end), depth + 1))
+      result = limitLength(result + text.slice(at, start) + resolve(text.slice(start + 2, end), depth + 1))
       at = end + 1
     }
   }
@@ -58,10 +60,10 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
     }
     const property = propertyOf(relaxedPath(name))
     if (property !== undefined && property !== '') {
-      if (open.has(name)) throw new PlaceholderError(`\${${name}} refers to itself`)
-      open.add(name)
+      if (resolving.has(name)) throw new PlaceholderError(`\${${name}} refers to itself; write its value`)
+      resolving.add(name)
       const value = replace(property, depth)
-      open.delete(name)
+      resolving.delete(name)
       return value
     }
     if (colon !== undefined) return replace(inside.slice(colon + 1), depth)
@@ -74,16 +76,18 @@ export function replacePlaceholders(written: string, env: Environment, propertyO
 
 class PlaceholderError extends Error {}
 
-function bounded(text: string): string {
+function limitLength(text: string): string {
   if (text.length <= MAX_LENGTH) return text
-  throw new PlaceholderError(`is longer than ${MAX_LENGTH.toLocaleString('en')} characters`)
+  throw new PlaceholderError(
+    `must have at most ${MAX_LENGTH.toLocaleString('en')} characters after its placeholders are replaced`,
+  )
 }
 
 /** `app.eureka-server` is also APP_EUREKASERVER and APP_EUREKA_SERVER. An empty variable counts as missing. */
 function variableNamed(name: string, env: Environment): string | undefined {
   const spellings = [name, variableOf(name.split('.')), name.replace(/[.-]/g, '_').toUpperCase()]
-  const found = spellings.find((spelling) => Object.hasOwn(env, spelling) && env[spelling])
-  return found === undefined ? undefined : env[found]
+  const spelling = spellings.find((spelling) => Object.hasOwn(env, spelling) && env[spelling])
+  return spelling === undefined ? undefined : env[spelling]
 }
 
 export function relaxedPath(name: string): string {

@@ -7,15 +7,15 @@ import { isEmpty, offsetOf, pairIn, textOf } from './expand.js'
 import { variableOf } from './names.js'
 
 /**
- * Copies the properties that the schema has, as the types it has, and collects the others. Lists are copied
- * whole: an unknown property in an entry of a list, such as a route, is reported as an error later.
+ * Copies the properties of the schema, with the types in the schema, and collects the others. Lists are copied as a whole:
+ * an unknown property in an entry, such as a route, is reported later.
  */
 export function pruneMap(map: YAMLMap, schema: JsonSchema, path: Path, unused: UnusedOption[]): YAMLMap {
   const result = new YAMLMap()
   result.range = map.range ?? null
   for (const { key, value } of map.items) {
     const name = textOf(key) ?? ''
-    const own = schema.properties?.[name] ?? free(schema)
+    const own = schema.properties?.[name] ?? entrySchema(schema)
     if (own === undefined) {
       const scalar = isScalar(value) ? value.value : undefined
       unused.push({ path: [...path, name], offset: offsetOf(key), value: scalar, keys: keysIn(value) })
@@ -25,7 +25,7 @@ export function pruneMap(map: YAMLMap, schema: JsonSchema, path: Path, unused: U
       result.items.push(new Pair(key, pruneMap(value, own, [...path, name], unused)))
     } else if (!isEmpty(value)) {
       // A key without a value counts as missing, as in Spring.
-      result.items.push(new Pair(key, typed(value, own)))
+      result.items.push(new Pair(key, withType(value, own)))
     }
   }
   return result
@@ -48,14 +48,14 @@ function keysIn(node: unknown, keys: string[] = []): string[] {
   return keys
 }
 
-function free({ additionalProperties }: JsonSchema): JsonSchema | undefined {
+function entrySchema({ additionalProperties }: JsonSchema): JsonSchema | undefined {
   return typeof additionalProperties === 'object' ? additionalProperties : undefined
 }
 
-/** YAML reads `password: 0123` as a number, and Spring takes `port: "8080"` for one. */
-function typed(node: unknown, schema: JsonSchema | undefined): unknown {
+/** Converts scalars to the type in the schema: `password: 0123` to text, and `port: "8080"` to a number. */
+function withType(node: unknown, schema: JsonSchema | undefined): unknown {
   if (isSeq(node)) {
-    for (const [i, item] of node.items.entries()) node.items[i] = typed(item, schema?.items)
+    for (const [i, item] of node.items.entries()) node.items[i] = withType(item, schema?.items)
     return node
   }
   if (isMap(node)) {
@@ -64,7 +64,7 @@ function typed(node: unknown, schema: JsonSchema | undefined): unknown {
       return !isEmpty(value) || (items === undefined && properties === undefined && type !== 'object')
     })
     for (const pair of node.items)
-      pair.value = typed(pair.value, schema?.properties?.[textOf(pair.key) ?? ''])
+      pair.value = withType(pair.value, schema?.properties?.[textOf(pair.key) ?? ''])
     return node
   }
   if (!isScalar(node) || schema?.type === undefined) return node

@@ -120,7 +120,7 @@ describe('a Spring file', () => {
     expect(result.value).toStrictEqual(value)
   })
 
-  it('lists unused options by their first unknown step, and does not replace their placeholders', () => {
+  it('lists unused options by their first unknown name, without replacing their placeholders', () => {
     const { unused, errors } = read(
       'spring: { jpa: { show-sql: true }, name: a }\nserver.netty.x: 1\njwt: { key: "${NO}" }',
     )
@@ -128,19 +128,19 @@ describe('a Spring file', () => {
     expect(errors).toStrictEqual([])
   })
 
-  it('reports errors at the place where the value is written', () => {
+  it('reports errors at the position of the value', () => {
     const { errors } = read('spring.name: a\n---\nspring:\n  name: ${NO}\n')
     expect(errors).toStrictEqual([expect.stringMatching(/^4 spring\.name: \$\{NO\} is neither/)])
   })
 
   it('reports duplicate keys, keys that are not text, and broken documents', () => {
     expect(read('spring: { name: a, name: b }').errors).toStrictEqual([
-      expect.stringMatching(/"name" is duplicated/),
+      expect.stringMatching(/duplicate key "name"/),
     ])
     expect(read('spring: {}\n---\na: [').value).toBeUndefined()
   })
 
-  it('is limited in the values of its aliases', () => {
+  it('bounds the values of its aliases', () => {
     const lines = Array.from({ length: 9 }, (_, i) => `  x${i + 1}: &a${i + 1} [${`*a${i}, `.repeat(9)}]`)
     const { errors } = read(`spring: {}\nbomb:\n  x0: &a0 [1]\n${lines.join('\n')}\n`)
     expect(errors).toStrictEqual([
@@ -202,7 +202,7 @@ spring.name: dev
 
   it('are an error in other files', () => {
     expect(read('own: {}\n---\nown: {}').errors).toStrictEqual([
-      expect.stringContaining('a second document begins here'),
+      expect.stringContaining('only one document is allowed'),
     ])
   })
 })

@@ -101,9 +101,9 @@ function conditionOf(map: YAMLMap): { text: string; offset: number } | undefined
   const activate = nodeAt(map, ['spring', 'config', 'activate'])
   const condition =
     (isMap(activate) ? pairNamed(activate, 'on-profile')?.value : undefined) ??
-    // As it was written before Spring Boot 2.4.
-    listed(nodeAt(map, ['spring', 'profiles']))
-  // The platform is unknown here, so the document is left out.
+    // The spelling before Spring Boot 2.4.
+    scalarOrList(nodeAt(map, ['spring', 'profiles']))
+  // The platform is unknown, so a document for a platform never applies.
   const platform = isMap(activate) ? pairNamed(activate, 'on-cloud-platform')?.value : undefined
   const text = condition === undefined ? undefined : namesIn(condition)
   if (isScalar(platform) && platform.value !== 'none')
@@ -111,26 +111,25 @@ function conditionOf(map: YAMLMap): { text: string; offset: number } | undefined
   return text === undefined ? undefined : { text, offset: offsetOf(condition) }
 }
 
-function listed(node: unknown): unknown {
+function scalarOrList(node: unknown): unknown {
   return isScalar(node) || isSeq(node) ? node : undefined
 }
 
-/** The profiles that are active: of the option, of the environment, or of the documents for all profiles. */
+/** The active profiles: those of the option, of the environment, or of the documents without a condition. */
 function activeProfiles(maps: readonly YAMLMap[], env: Environment, option: string | undefined): Set<string> {
   const unconditional = maps.filter((map) => conditionOf(map) === undefined)
   const read = (...path: string[]) => {
-    const found = unconditional
+    const nodes = unconditional
       .map((map) => nodeAt(map, ['spring', 'profiles', ...path]))
       .filter((node) => node !== undefined)
-    const text = found.length === 0 ? undefined : namesIn(found.at(-1))
+    const text = nodes.length === 0 ? undefined : namesIn(nodes.at(-1))
     const replaced = text === undefined ? undefined : replacePlaceholders(text, env, () => undefined)
     return replaced !== undefined && 'text' in replaced ? profileNames(replaced.text) : []
   }
-  const given = option ?? (env.SPRING_PROFILES_ACTIVE || undefined)
-  const named = given === undefined ? read('active') : profileNames(given)
-  const active = new Set(named)
+  const text = option ?? (env.SPRING_PROFILES_ACTIVE || undefined)
+  const active = new Set(text === undefined ? read('active') : profileNames(text))
   for (const name of read('include')) active.add(name)
-  // Iterating a set also visits entries that are added meanwhile, so groups of groups are included.
+  // A set also iterates entries that are added meanwhile, so groups of groups are included.
   for (const name of active) for (const member of read('group', name)) active.add(member)
   if (active.size === 0) for (const name of read('default')) active.add(name)
   return active.size === 0 ? new Set(['default']) : active

@@ -6,7 +6,7 @@ import { createTopKeys, type TopKey } from './top-keys.js'
 export interface KeyTracker {
   /** Whether checks must be recorded. */
   isTracking: boolean
-  record(by: TrackedPolicy, key: string, allowed: boolean): void
+  record(policy: TrackedPolicy, key: string, allowed: boolean): void
   busiest(): TopKey[]
   denied(): TopKey[]
   /** Starts tracking, or continues it for another minute. */
@@ -21,7 +21,7 @@ interface TrackedPolicy {
 }
 
 const TRACKING_MS = 60_000
-/** More than are shown, because the lists of several processes are merged. */
+/** More than the dashboard shows, because the lists of several processes are merged. */
 const REPORTED_KEYS = 40
 
 export function createKeyTracker(now: () => number = () => performance.now()): KeyTracker {

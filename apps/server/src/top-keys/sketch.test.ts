@@ -48,7 +48,7 @@ describe('a sketch', () => {
     )
   })
 
-  it('is exact if there is a place for each text', () => {
+  it('is exact with a place for each text', () => {
     const sketch = createSketch(3)
     for (const text of ['x', 'y', 'x', 'z', 'x', 'y']) sketch.add(text)
     expect([...sketch.entries()]).toStrictEqual([
@@ -60,7 +60,7 @@ describe('a sketch', () => {
 })
 
 describe('the busiest of the last minute', () => {
-  it('has the guarantees of a sketch for all parts of the minute together', () => {
+  it('keeps the guarantees of a sketch over all parts of the minute', () => {
     const steps = fc.array(fc.tuple(texts, fc.integer({ min: 0, max: 9_000 })), { maxLength: 12 })
     fc.assert(
       fc.property(steps, (parts) => {
@@ -86,7 +86,7 @@ describe('the busiest of the last minute', () => {
     )
   })
 
-  it('expires keys, also without new ones', () => {
+  it('expires keys, even without new ones', () => {
     let now = 0
     const top = createTopKeys(() => now)
     top.add('old')
@@ -102,7 +102,7 @@ describe('the busiest of the last minute', () => {
     expect(top.top(10)).toStrictEqual([])
   })
 
-  it('keeps at most as many texts as it has places', () => {
+  it('keeps at most one text per place', () => {
     const top = createTopKeys(() => 0, 50)
     for (let i = 0; i < 100_000; i++) top.add(`key ${i}`)
     expect(top.top(1000)).toHaveLength(50)

@@ -1,7 +1,7 @@
 /**
  * The most frequent of many texts, counted in a fixed number of places (Metwally, Agrawal, El Abbadi: "Space-Saving").
- * A text without a place takes the place of the least frequent one, and continues its count. So a count is never too small,
- * and too large by at most the count that it continued, which is at most `total / places`.
+ * A new text replaces the least frequent one and continues its count. A count is therefore never too small, and too large by
+ * at most the count that it continued, which is at most `total / places`.
  */
 export interface Sketch {
   add(text: string): void
@@ -57,8 +57,8 @@ export function createSketch(places: number): Sketch {
   return {
     add(text) {
       total++
-      const known = placeOf.get(text)
-      if (known !== undefined) return grow(known)
+      const existing = placeOf.get(text)
+      if (existing !== undefined) return grow(existing)
       const last = texts.length
       if (last < places) {
         texts.push(text)

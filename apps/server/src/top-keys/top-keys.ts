@@ -3,8 +3,8 @@ import { createSketch, type Sketch } from './sketch.js'
 /** The most frequent texts of the last minute, in bounded memory. */
 export interface TopKeys {
   add(text: string): void
-  /** The most frequent first, at most `most`. */
-  top(most: number): TopKey[]
+  /** At most `count` texts, the most frequent first. */
+  top(count: number): TopKey[]
   clear(): void
 }
 
@@ -16,7 +16,7 @@ export interface TopKey {
   readonly error: number
 }
 
-/** A minute has six parts, and the oldest is dropped as a whole, so the result covers 50 to 60 seconds. */
+/** A minute has six parts. The oldest is dropped as a whole, so that the result covers 50 to 60 seconds. */
 const PARTS = 6
 const PART_MS = 10_000
 const PLACES = 256
@@ -31,13 +31,13 @@ export function createTopKeys(now: () => number, places = PLACES): TopKeys {
   function turn(): void {
     const time = now()
     if (current !== undefined && time < endsMs) return
-    const passed = current === undefined ? PARTS : Math.floor((time - endsMs) / PART_MS) + 1
-    parts = passed >= PARTS ? [] : parts.slice(Math.max(0, parts.length + passed - PARTS))
+    const elapsedParts = current === undefined ? PARTS : Math.floor((time - endsMs) / PART_MS) + 1
+    parts = elapsedParts >= PARTS ? [] : parts.slice(Math.max(0, parts.length + elapsedParts - PARTS))
     // Periods without a call count as empty parts.
-    for (let i = 1; i < Math.min(passed, PARTS); i++) parts.push(createSketch(1))
+    for (let i = 1; i < Math.min(elapsedParts, PARTS); i++) parts.push(createSketch(1))
     current = createSketch(places)
     parts.push(current)
-    endsMs = passed >= PARTS ? time + PART_MS : endsMs + passed * PART_MS
+    endsMs = elapsedParts >= PARTS ? time + PART_MS : endsMs + elapsedParts * PART_MS
   }
 
   return {
@@ -46,11 +46,11 @@ export function createTopKeys(now: () => number, places = PLACES): TopKeys {
       current!.add(text)
     },
 
-    top(most) {
+    top(count) {
       turn()
-      return merged(parts)
+      return mergeParts(parts)
         .sort((a, b) => b.count - a.count || (a.text < b.text ? -1 : 1))
-        .slice(0, most)
+        .slice(0, count)
     },
 
     clear() {
@@ -61,7 +61,7 @@ export function createTopKeys(now: () => number, places = PLACES): TopKeys {
 }
 
 /** Adds up the parts. A text that a part does not track may have occurred up to `least` times in it. */
-function merged(parts: readonly Sketch[]): TopKey[] {
+function mergeParts(parts: readonly Sketch[]): TopKey[] {
   const least = parts.reduce((sum, part) => sum + part.least, 0)
   const sums = new Map<string, { text: string; count: number; error: number }>()
   for (const part of parts) {

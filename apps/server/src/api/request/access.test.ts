@@ -50,7 +50,7 @@ describe('with an admin token in the configuration', () => {
       ['the token in the query as authorization', {}, 'authorization=Bearer%20the-right-token-1'],
       ['the token in the query as access_token', {}, 'access_token=the-right-token-1'],
       ['the token in a cookie', { cookie: 'token=the-right-token-1' }, ''],
-    ])('%s is 401 without an effect', async (_title, headers, query) => {
+    ])('%s gets 401 without an effect', async (_title, headers, query) => {
       const {
         status,
         body,
@@ -94,7 +94,7 @@ describe('without an admin token in the configuration', () => {
       expect((await service.asAdmin(path, { method })).status).toBe(200)
     })
 
-    it('rejects a local request without a token, which may come through any local proxy', async () => {
+    it('rejects a local request without a token', async () => {
       const { status, body } = await service.get(path, { method })
       expect(status).toBe(401)
       expect(body.message).toContain('which the service logs when it starts')
@@ -252,13 +252,13 @@ callers:
     }
   })
 
-  it('with a prefix must send a key: the default key, its address, does not have the prefix', async () => {
+  it('with a prefix must send a key, because the default key does not have the prefix', async () => {
     const { status, body } = await service.get(CHECK, { headers: bearer('shop-token-of-caller') })
     expect(status).toBe(403)
     expect(body.field).toBe('key')
   })
 
-  it('has a whole batch rejected for one entry with a foreign key', async () => {
+  it('gets 403 for a whole batch with one foreign key', async () => {
     const headers = bearer('shop-token-of-caller')
     const own = await service.post(BATCH, { checks: [{ key: 'shop:b' }] }, { headers })
     expect(own.body.results[0].remaining).toBe(9)
@@ -294,13 +294,13 @@ callers:
     }
   })
 
-  it('needs no token to see the health, the metrics and the documentation', async () => {
+  it('needs no token for health, metrics and documentation', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics', '/actuator/info', '/docs', '/openapi.json', '/']) {
       expect((await service.get(path)).status).toBe(200)
     }
   })
 
-  it('is named in the log if its request fails, together with the request id of the response', async () => {
+  it('is logged with the request id if its request fails', async () => {
     const { store } = service.service
     const check = () => {
       throw new Error('broken')
@@ -330,7 +330,7 @@ describe('keyPattern', () => {
     ['xuser:1', 400],
     ['user:1x', 400],
     ['user:1%20', 400],
-  ])('%s is %i', async (key, status) => {
+  ])('%s gets %i', async (key, status) => {
     for (const path of [CHECK, REMAINING]) {
       const answer = await service.get(`${path}?key=${key}`)
       expect(answer.status).toBe(status)

@@ -10,7 +10,7 @@ import { clientAddress } from './client-address.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The authenticated caller; null for administrators, and where no caller is configured. */
+    /** The authenticated caller; null for administrators, and if no caller is configured. */
     caller: Caller | null
     /** The configuration that was active when the request arrived. It stays the same while the body is read. */
     activeConfig: ActiveConfig
@@ -25,7 +25,7 @@ export function callersOnly(service: Service): Hook {
     const { tokens } = service.activeConfig
     if (tokens.callers.length === 0) return done()
     const token = bearerOf(request.raw)
-    if (token === undefined) return done(unauthorized('Send the token of a caller'))
+    if (token === undefined) return done(unauthorized('Missing token; send the token of a caller'))
     const caller = findCaller(tokens, token)
     if (caller === undefined) {
       return rejectToken(service, request, done, unauthorized('Unknown token; send the token of a caller'))
@@ -35,13 +35,13 @@ export function callersOnly(service: Service): Hook {
   }
 }
 
-/** The caller with this token; null for the admin token, undefined for an unknown one. */
+/** Finds the caller of a token; null for the admin token, undefined for an unknown token. */
 export function findCaller({ callers, admin }: Tokens, token: string): Caller | null | undefined {
-  const sent = digest(token)
-  let found: Caller | null | undefined = timingSafeEqual(sent, admin) ? null : undefined
-  // Compares with every token, so that the time taken does not depend on which one matches.
-  for (const { caller, token } of callers) if (timingSafeEqual(sent, token)) found = caller
-  return found
+  const tokenDigest = digest(token)
+  let match: Caller | null | undefined = timingSafeEqual(tokenDigest, admin) ? null : undefined
+  // Compares with every token, so that the duration does not depend on the match.
+  for (const { caller, token } of callers) if (timingSafeEqual(tokenDigest, token)) match = caller
+  return match
 }
 
 /** Requires the admin token. */
@@ -50,15 +50,15 @@ export function adminsOnly(service: Service): Hook {
     const token = bearerOf(request.raw)
     if (token === undefined) {
       const isGenerated = service.activeConfig.config.adminToken === undefined
-      const where = isGenerated ? ', which the service logs when it starts,' : ''
-      return done(unauthorized(`Send the admin token${where}`))
+      const source = isGenerated ? ', which the service logs when it starts,' : ''
+      return done(unauthorized(`Missing token; send the admin token${source}`))
     }
     if (timingSafeEqual(digest(token), service.activeConfig.tokens.admin)) done()
     else rejectToken(service, request, done, unauthorized('Wrong token; send the admin token'))
   }
 }
 
-/** Rejects a wrong token with this error, or with 429 if its client has sent too many. */
+/** Rejects a wrong token with `wrongToken`, or with 429 if its client has sent too many. */
 export function rejectToken(
   { guesses }: Service,
   request: FastifyRequest,
@@ -68,8 +68,8 @@ export function rejectToken(
   guesses.record(clientAddress(request.activeConfig, request.raw) ?? '', (retryAfterSeconds) => {
     if (retryAfterSeconds === 0) return done(wrongToken)
     const headers = { 'retry-after': String(retryAfterSeconds) }
-    const text = `Too many wrong tokens from this address; retry in ${retryAfterSeconds} s, or send the right token.`
-    done(new HttpError(429, text, { headers }))
+    const message = `Too many wrong tokens from this address; retry in ${retryAfterSeconds} s, or send the right token.`
+    done(new HttpError(429, message, { headers }))
   })
 }
 
@@ -77,7 +77,7 @@ function bearerOf({ headers }: IncomingMessage): string | undefined {
   return /^Bearer +([!-~]+)$/i.exec(headers.authorization ?? '')?.[1]
 }
 
-function unauthorized(what: string): HttpError {
+function unauthorized(problem: string): HttpError {
   const headers = { 'www-authenticate': 'Bearer realm="tidegate"' }
-  return new HttpError(401, `${what} as Authorization: Bearer <token>.`, { headers })
+  return new HttpError(401, `${problem} as Authorization: Bearer <token>.`, { headers })
 }

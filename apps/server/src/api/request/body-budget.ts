@@ -27,13 +27,13 @@ export function boundBodies({ bodies }: Service) {
       done(TOO_MANY_BODIES)
       return
     }
-    // Emitted when the body was read, and when its connection is closed.
+    // Emitted after the body was read, and after its connection was closed.
     if (client !== undefined) request.raw.once('close', () => bodies.give(client, bytes))
     done(null, payload as never)
   }
 }
 
-/** The most bytes that a body can take; 0 for one that is rejected by its length. */
+/** Maximum size of a body; 0 for one that is rejected by its length. */
 function bytesOf({ headers, routeOptions }: FastifyRequest): number {
   const { bodyLimit = 0 } = routeOptions
   if (headers['transfer-encoding'] !== undefined) return bodyLimit

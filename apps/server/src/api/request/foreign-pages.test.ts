@@ -72,7 +72,7 @@ describe('a service on a loopback address without callers', () => {
   })
 })
 
-it('on a loopback address rejects foreign host names by default, and not if callers need a token', async () => {
+it('a service on a loopback address rejects foreign host names, unless it has callers', async () => {
   const headers = { host: 'limits.example.com' }
   const open = await startService()
   const closed = await startService('callers: [{ name: shop, token: shop-token-of-caller }]')
@@ -86,7 +86,7 @@ it('on a loopback address rejects foreign host names by default, and not if call
   }
 })
 
-it('on every address accepts any host name, unless allowedHosts lists some', async () => {
+it('a service on all addresses accepts any host name, unless allowedHosts is set', async () => {
   const headers = { host: 'tidegate:8080' }
   const any = await startService('host: 0.0.0.0')
   const listed = await startService('host: 0.0.0.0\nallowedHosts: [limits.example.com]')
@@ -106,7 +106,7 @@ describe('a browser', () => {
   })
   afterAll(() => service?.close())
 
-  it.each(ROUTES)('has cross-site requests rejected: %s %s', async (method, path) => {
+  it.each(ROUTES)('gets 403 for cross-site requests: %s %s', async (method, path) => {
     const { host } = new URL(service.url)
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
@@ -123,12 +123,12 @@ describe('a browser', () => {
     }
   })
 
-  it('counts nothing for a cross-site request', async () => {
+  it('does not count cross-site requests', async () => {
     await send(`${service.url}${CHECK}?key=image`, 'GET', { 'sec-fetch-site': 'cross-site' })
     expect((await service.get(`${REMAINING}?key=image`)).body.remaining).toBe(100)
   })
 
-  it('is served requests of the own page and from the address bar', async () => {
+  it('gets responses to requests of the same origin and of the address bar', async () => {
     const { origin } = new URL(service.url)
     for (const headers of [
       { 'sec-fetch-site': 'same-origin' },

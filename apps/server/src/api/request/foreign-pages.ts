@@ -6,12 +6,12 @@ import type { Service } from '../../service.js'
 import { FORWARD_AUTH } from './original-request.js'
 
 /*
- * A web page can make the browser of a visitor send requests to a service that only the visitor can reach. Such a page
- * either names the service by its address, and the browser then marks the request as cross-site, or by a host name of
- * its own that resolves to that address (DNS rebinding), and then the Host header has that name.
+ * A web page can make the browser of a visitor send requests to a service that only the visitor can reach. If the page uses
+ * the address of the service, the browser marks the request as cross-site. If it uses a host name of its own that resolves to
+ * that address (DNS rebinding), the Host header has that name.
  */
 
-/** Rejects requests that pages of other sites make, before any route is run. */
+/** Returns a hook that rejects requests of pages of other sites. */
 export function rejectForeignPages(service: Service) {
   const listensOnLoopback = isLoopbackHost(service.startConfig.host)
   return ({ raw }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
@@ -25,14 +25,14 @@ export function rejectForeignPages(service: Service) {
 }
 
 /**
- * The headers of a forward-auth request are those of the proxy's client, whose browser may well be on another site. A page
- * itself cannot use that route: it needs X-Forwarded-For, which a page cannot add without a preflight, and that is rejected.
+ * The headers of a forward-auth request are those of the proxy's client, whose browser may be on another site. A page cannot
+ * use that route: it needs X-Forwarded-For, which requires a preflight, and preflights are rejected.
  */
 function isForwardAuth(url: string): boolean {
   return url.startsWith(FORWARD_AUTH) && /^(?:[/?]|$)/.test(url.slice(FORWARD_AUTH.length))
 }
 
-/** Accepts addresses too: requests of a foreign page have a host name, or are cross-site. */
+/** Accepts every address, because requests of foreign pages have a host name or are cross-site. */
 function isOwnHost(host: string | undefined, allowedHosts: ReadonlySet<string>): boolean {
   if (host === undefined || OWN_HOST.test(host)) return true
   return allowedHosts.size > 0 && allowedHosts.has(host.replace(/:\d*$/, '').toLowerCase())
@@ -40,7 +40,7 @@ function isOwnHost(host: string | undefined, allowedHosts: ReadonlySet<string>):
 
 const OWN_HOST = /^(?:(?:[\w-]+\.)?localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-f:.]+\])?(?::\d*)?$/i
 
-/** A request with a token is never cross-site: a page cannot add one without a CORS preflight, which is rejected. */
+/** A request with a token is not cross-site: a page needs a preflight to send one, and preflights are rejected. */
 function isCrossSite(headers: IncomingHttpHeaders): boolean {
   const { authorization, origin, host } = headers
   if (authorization !== undefined) return false

@@ -25,8 +25,8 @@ export const forwardAuthQuery = {
 const parseQuery = queryReader(forwardAuthQuery)
 
 /**
- * The options in the query of the route. Below its path, the query is the client's. It is also the client's if the proxy
- * passes it on, as Caddy does for a `uri` without `?`. The client can never choose `peek`.
+ * Reads the options in the query of the route. The query is the client's below the path of the route, and if the proxy passes
+ * it on, as Caddy does for a `uri` without `?`. A client can never choose `peek`.
  */
 export function readForwardAuthOptions(url: string, { target }: OriginalRequest): ForwardAuthOptions {
   const own = url.startsWith(`${FORWARD_AUTH}?`) ? queryOf(url) : ''
@@ -48,7 +48,7 @@ function parseOptions(raw: string): ForwardAuthOptions | HttpError {
     return badRequest('status', `status must be 429 or 403, got ${show(status)}.`)
   }
   if (peek !== undefined && peek !== '' && peek !== 'true') {
-    return badRequest('peek', `peek takes no value; write ?peek, got ${show(peek)}.`)
+    return badRequest('peek', `peek must have no value or true, got ${show(peek)}; write ?peek.`)
   }
   return { status: status === '403' ? 403 : 429, isPeek: peek !== undefined }
 }

@@ -37,7 +37,7 @@ describe('checks that wait for the store', () => {
     await service?.close()
   })
 
-  it('are denied beyond 2,000 of one client, and wait for another', async () => {
+  it('are denied beyond 2,000 for one client, without affecting another', async () => {
     const checks = Array.from({ length: 1000 }, (_, i) => ({ key: `user:${i}` }))
     const leaving = new AbortController()
     const waiting = [1, 2].map(() =>
@@ -84,7 +84,7 @@ describe('checks that wait for the store', () => {
 })
 
 describe('request bodies that arrive slowly', () => {
-  it('take at most 8 MiB for one client, and leave room for others', async () => {
+  it('take at most 8 MiB per client', async () => {
     const service = await startService('trustedProxies: [127.0.0.1]')
     const sockets: Socket[] = []
     try {
@@ -150,7 +150,7 @@ describe('connections', () => {
     }
   })
 
-  it('of others do not prevent the response to a local health check', async () => {
+  it('at their maximum do not block local health checks', async () => {
     const service = await startService('connections: { max: 2, maxPerClient: 2 }')
     const sockets: Socket[] = []
     try {

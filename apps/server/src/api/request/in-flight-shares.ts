@@ -31,19 +31,19 @@ export function withinShare<T>(
     return deny()
   }
   const giveBack = () => inFlight.give(client, units)
-  let answer: MaybePromise<T>
+  let result: MaybePromise<T>
   try {
-    answer = call()
+    result = call()
   } catch (error) {
     giveBack()
     throw error
   }
-  if (answer instanceof Promise) answer.then(giveBack, giveBack)
+  if (result instanceof Promise) result.then(giveBack, giveBack)
   else giveBack()
-  return answer
+  return result
 }
 
-/** The same for a call that has no denial: beyond the share it fails with 503. */
+/** Like `withinShare`, for calls without a denial: beyond the share, they fail with 503. */
 export function withinShareOrFail<T>(
   service: Service,
   request: FastifyRequest,
@@ -56,7 +56,7 @@ export function withinShareOrFail<T>(
 }
 
 /** The denial of a check that was not sent to the store because its client has too many waiting. */
-export function overloaded({ takeRequest: { policy, cost } }: ParsedCheck): Decision {
+export function overloadDecision({ takeRequest: { policy, cost } }: ParsedCheck): Decision {
   return {
     allowed: false,
     limit: policy.limit,

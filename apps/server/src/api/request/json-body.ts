@@ -13,8 +13,8 @@ const MAX_DEPTH = 8
 export function parseJsonBody(request: FastifyRequest, body: Buffer): unknown {
   // Many clients send Content-Type with every request, also without a body.
   if (request.method === 'DELETE' && body.length === 0) return undefined
-  assertPlainJson(request)
-  if (!isUtf8(body)) throw badRequest(undefined, 'The body must be UTF-8.')
+  assertJsonContent(request)
+  if (!isUtf8(body)) throw badRequest(undefined, 'The body must be encoded as UTF-8.')
   const text = body.toString()
   let value: unknown
   try {
@@ -27,15 +27,15 @@ export function parseJsonBody(request: FastifyRequest, body: Buffer): unknown {
   }
   const { names, depth } = structureOf(text)
   if (depth > MAX_DEPTH) throw badRequest(undefined, `The body is nested more than ${MAX_DEPTH} levels deep.`)
-  // Fewer names in the value than in the text mean repeated names.
+  // If the value has fewer names than the text, names are repeated.
   if (names !== namesIn(value)) {
     const name = firstRepeated(text)
-    throw badRequest(name?.slice(0, 64), `${show(name)} is given more than once; give it once.`)
+    throw badRequest(name?.slice(0, 64), `The field ${show(name)} is repeated; send it once.`)
   }
   return value
 }
 
-function assertPlainJson({ headers }: FastifyRequest): void {
+function assertJsonContent({ headers }: FastifyRequest): void {
   const type = headers['content-type']
   if (type !== 'application/json' && /charset\s*=\s*(?!"?utf-?8\b)/i.test(type ?? '')) {
     throw new HttpError(415, 'Send JSON in UTF-8, with Content-Type: application/json.')

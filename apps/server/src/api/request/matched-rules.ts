@@ -12,8 +12,8 @@ export interface MatchedRules {
 }
 
 /**
- * Finds the rules of the configuration that limit a request. Throws 400 for a rule that limits requests in flight, and 403
- * for a key or policy that the caller may not use.
+ * Finds the rules that limit a request. Throws 400 for a rule that limits requests in flight, and 403 for a key or policy that
+ * the caller may not use.
  */
 export function matchRules(
   activeConfig: ActiveConfig,
@@ -38,7 +38,7 @@ export function matchRules(
   return { rules, checks }
 }
 
-/** The fixed text at the start of a rule's keys. A hashed key is compared by it, because its own prefix is lost. */
+/** The fixed text at the start of a rule's keys. It replaces a hashed key, which has lost its prefix. */
 function startOf({ key }: Rule): string {
   return /^[^{}]*/.exec(key.text)![0]
 }

@@ -40,7 +40,7 @@ export function originalFacts(
       return name === TOKEN_HEADER ? undefined : headerOf(message, name)
     },
     headerLines(name) {
-      // These are not the client's, or every proxy adds to them.
+      // Headers of the proxy, or headers to which every proxy adds a line.
       const isOneValue = name === 'host' || name === TOKEN_HEADER || isAboutClient(name)
       return isOneValue ? [] : headerLines(message.rawHeaders, name)
     },

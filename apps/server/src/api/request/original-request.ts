@@ -7,9 +7,8 @@ import { BAD_HOST, isHost } from '../../http/strict.js'
  * A proxy describes the original request in headers. Envoy writes it into the request line instead: the original path below
  * the path of the route, with the original method.
  *
- * A client can send the same headers, and many proxies pass on the headers that they do not set themselves. Therefore all
- * descriptions of a fact must agree. A client can make the service reject its own request, but can never replace what the
- * proxy has set.
+ * A client can send the same headers, and many proxies pass on headers that they do not set. Therefore all descriptions of a
+ * fact must agree: a client can have its own request rejected, but cannot replace a value that the proxy sets.
  */
 
 export const FORWARD_AUTH = '/api/v1/forward-auth'
@@ -65,7 +64,7 @@ function methodOf(methods: readonly Description[]): string {
   )
 }
 
-/** A whole URL, as ingress-nginx sends it, counts by its path and query. */
+/** The path and query. Of a whole URL, as ingress-nginx sends it, the origin is removed. */
 function targetOf(uris: readonly Description[]): string {
   const target = agreedValue(uris.map(({ source, value }) => ({ source, value: value.replace(ORIGIN, '') })))
   if (target === undefined) {
@@ -97,7 +96,7 @@ function descriptionIn(
   const lines = headersDistinct[header.toLowerCase()] ?? []
   if (lines.length > 1) {
     const advice = 'Let the proxy replace the header of its client instead of adding another one.'
-    throw badRequest(header, `${header} is sent ${lines.length} times. ${advice}`)
+    throw badRequest(header, `${header} must be sent once, got ${lines.length} lines. ${advice}`)
   }
   const [value = ''] = lines
   return lines.length === 0 || (value === '' && !mayBeEmpty) ? [] : [{ source: header, value }]

@@ -68,7 +68,7 @@ export function findPolicy(
   at = '',
 ): ActivePolicy {
   if (algorithm !== undefined && name !== undefined) {
-    throw badRequest(`${at}algorithm`, `Give ${at}algorithm or ${at}policy, not both.`)
+    throw badRequest(`${at}algorithm`, `Send either ${at}algorithm or ${at}policy, not both.`)
   }
   if (name !== undefined) {
     const activePolicy = policies.get(name)
@@ -90,12 +90,17 @@ function keyOf(
   at: string,
 ): string {
   const key = inputKey ?? addressKey(clientAddress(activeConfig, raw))
-  if (key === undefined) throw badRequest(`${at}key`, `${at}key is missing, and the client has no address.`)
+  if (key === undefined)
+    throw badRequest(`${at}key`, `${at}key is missing, and the client has no address; send a key.`)
   assertClientKey(key, at)
   const { keyPattern } = activeConfig.config
   if (keyPattern !== undefined && !keyPattern.test(key)) {
-    const what = inputKey === undefined ? `${at}key is missing, and the client's address` : `${at}key`
-    throw badRequest(`${at}key`, `${what} does not match ${keyPattern.source}.`)
+    const { source } = keyPattern
+    const problem =
+      inputKey === undefined
+        ? `is missing, and the client's address does not match ${source}; send a key that does`
+        : `must match ${source}, got ${show(key)}`
+    throw badRequest(`${at}key`, `${at}key ${problem}.`)
   }
   return key
 }
@@ -131,7 +136,7 @@ function notForCaller(field: 'key' | 'policy', value: string, at: string): HttpE
 function unknownPolicy(name: string, caller: Caller | null, at: string): HttpError {
   // A caller with a list of policies must not learn which other policies exist.
   if (caller?.policies !== undefined) return notForCaller('policy', name, at)
-  const message = `There is no policy ${show(name)}; use one that the configuration defines, or a built-in one such as token_bucket.`
+  const message = `Unknown policy ${show(name)}; use a policy of the configuration, or a built-in one such as token_bucket.`
   // An invalid entry of a batch is 400 for the whole batch.
   return new HttpError(at === '' ? 404 : 400, message, { field: `${at}policy` })
 }
@@ -139,6 +144,8 @@ function unknownPolicy(name: string, caller: Caller | null, at: string): HttpErr
 function permitsError(permits: number, { policy }: ActivePolicy, at: string): HttpError {
   const field = `${at}permits`
   if (permits < 1) return badRequest(field, `${field} must be a whole number from 1 up, got ${permits}.`)
-  const message = `${field} is ${permits}, more than ${show(policy.name)} ever allows: its limit is ${policy.limit}.`
-  return badRequest(field, message)
+  return badRequest(
+    field,
+    `${field} must be at most ${policy.limit}, the limit of ${show(policy.name)}, got ${permits}.`,
+  )
 }

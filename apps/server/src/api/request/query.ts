@@ -26,9 +26,9 @@ export function queryReader({ properties }: QuerySchema): (raw: string) => Query
         const name = nameAt(raw, start, end, names)
         if (name === undefined) return unknownField(raw.slice(start, end).split('=')[0]!, names)
         if (query[name] !== undefined) {
-          return badRequest(name, `${name} is given more than once; give it once.`)
+          return badRequest(name, `${name} is repeated; send it once.`)
         }
-        const value = decoded(raw.slice(start + name.length + 1, end))
+        const value = decode(raw.slice(start + name.length + 1, end))
         if (value === undefined) return badEscape(name)
         query[name] = numbers.includes(name) ? wholeNumber(value) : value
         if (query[name] === undefined) return notANumber(name, value)
@@ -39,7 +39,7 @@ export function queryReader({ properties }: QuerySchema): (raw: string) => Query
   }
 }
 
-/** The field name at `start`. Comparing with the few names is faster than slicing and a lookup. */
+/** The field name at `start`. Comparing with a few names is faster than a slice and a lookup. */
 function nameAt(raw: string, start: number, end: number, names: readonly string[]): string | undefined {
   for (let i = 0; i < names.length; i++) {
     const name = names[i]!
@@ -54,7 +54,7 @@ function nameAt(raw: string, start: number, end: number, names: readonly string[
 const SPECIAL = /[^!-$&-*,-~]/
 
 /** Decodes a form value; undefined for invalid escapes, invalid UTF-8 and characters that must be escaped. */
-function decoded(text: string): string | undefined {
+function decode(text: string): string | undefined {
   if (!SPECIAL.test(text)) return text
   if (/[^!-~]/.test(text)) return undefined
   try {
@@ -69,12 +69,11 @@ function wholeNumber(text: string): number | undefined {
 }
 
 function unknownField(raw: string, names: readonly string[]): HttpError {
-  const name = decoded(raw) ?? raw
+  const name = decode(raw) ?? raw
   if (names.includes(name))
-    return badRequest(name, `Write the field ${name} without escapes, got ${show(raw)}.`)
-  const instead =
-    names.length === 0 ? 'this route has no fields in its query' : `this route has ${names.join(', ')}`
-  return badRequest(name.slice(0, 64), `There is no field ${show(name)}; ${instead}.`)
+    return badRequest(name, `The name ${name} must be sent without escapes, got ${show(raw)}.`)
+  const advice = names.length === 0 ? 'this route accepts no query' : `this route accepts ${names.join(', ')}`
+  return badRequest(name.slice(0, 64), `Unknown field ${show(name)}; ${advice}.`)
 }
 
 function badEscape(name: string): HttpError {

@@ -19,7 +19,7 @@ const schema = {
 it.each([
   [{}, 'id is missing; send for example "b0c1f6e2".'],
   [{ id: 5 }, 'id must be a string, got 5.'],
-  [{ id: 'a b' }, 'id is not valid; send for example "b0c1f6e2", got "a b".'],
+  [{ id: 'a b' }, 'id is not valid, got "a b"; send for example "b0c1f6e2".'],
   [{ id: 'a'.repeat(9) }, 'id must have 1 to 8 characters, got 9.'],
   [{ id: 'a', permits: '2' }, 'permits must be a whole number from 1 up, got "2".'],
   [{ id: 'a', permits: -1 }, 'permits must be a whole number from 1 up, got -1.'],
@@ -31,7 +31,7 @@ it.each([
   [{ id: 'a', checks: [null] }, 'checks[0] must be an object, got null.'],
   [
     { id: 'a', cost: 1 },
-    'There is no field "cost"; the fields are id, permits, callers, ttl, atomic, mode, checks.',
+    'Unknown field "cost"; the fields are id, permits, callers, ttl, atomic, mode, checks.',
   ],
 ])('%j is rejected: %s', (body, message) => {
   const validate = validatorCompiler()({ schema, method: 'POST', url: '/', httpPart: 'body' })

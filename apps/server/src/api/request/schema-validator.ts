@@ -5,8 +5,7 @@ import { badRequest, type HttpError } from '../../http/http-error.js'
 import { type QuerySchema, queryReader } from './query.js'
 
 /**
- * Compiles the schemas of the routes: a query is parsed by its schema, a body is validated by it. Values are never
- * coerced.
+ * Compiles the schemas of the routes. Queries are parsed, and bodies validated, by their schema. Values are never coerced.
  */
 export function validatorCompiler(): FastifySchemaCompiler<unknown> {
   const ajv = new Ajv({ allowUnionTypes: true, verbose: true })
@@ -34,14 +33,11 @@ function errorOf(error: ErrorObject): HttpError {
   if (keyword === 'additionalProperties') {
     const fieldNames = Object.keys(parentSchema?.properties ?? {}).join(', ')
     const name = String(params.additionalProperty)
-    const field = joined(at, name.slice(0, 64))
-    return badRequest(
-      field,
-      `There is no field ${show(name)}${at && ` in ${at}`}; the fields are ${fieldNames}.`,
-    )
+    const field = joinPath(at, name.slice(0, 64))
+    return badRequest(field, `Unknown field ${show(name)}${at && ` in ${at}`}; the fields are ${fieldNames}.`)
   }
   if (keyword === 'required') {
-    const field = joined(at, String(params.missingProperty))
+    const field = joinPath(at, String(params.missingProperty))
     return badRequest(
       field,
       `${field} is missing${exampleOf(parentSchema?.properties?.[params.missingProperty])}.`,
@@ -66,7 +62,7 @@ interface ValueSchema {
   readonly examples?: readonly unknown[]
 }
 
-/** What the value must be, and the value that was sent. */
+/** Describes the accepted values, and the value that was sent. */
 function problemOf({ keyword, parentSchema, message, data }: ErrorObject): string {
   const schema = (parentSchema ?? {}) as ValueSchema
   const { minItems, maxItems, minLength, maxLength } = schema
@@ -82,7 +78,7 @@ function problemOf({ keyword, parentSchema, message, data }: ErrorObject): strin
     case 'maxLength':
       return `must have ${minLength} to ${maxLength} characters, got ${String(data).length}`
     case 'pattern':
-      return `is not valid${exampleOf(schema)}, got ${show(data)}`
+      return `is not valid, got ${show(data)}${exampleOf(schema)}`
     default:
       return `${message}, got ${show(data)}`
   }
@@ -114,10 +110,10 @@ function fieldOf(instancePath: string): string {
   const steps = instancePath.split('/').slice(1)
   return steps.reduce((field, step) => {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    return /^\d+$/.test(name) ? `${field}[${name}]` : joined(field, name.slice(0, 64))
+    return /^\d+$/.test(name) ? `${field}[${name}]` : joinPath(field, name.slice(0, 64))
   }, '')
 }
 
-function joined(at: string, name: string): string {
+function joinPath(at: string, name: string): string {
   return at === '' ? name : `${at}.${name}`
 }

@@ -15,7 +15,7 @@ export interface CheckBody {
   readonly resetAfterSeconds: number | null
   readonly retryAfterSeconds: number | null
   readonly message: string
-  /** For a refund. Null if nothing can be refunded: the store is unavailable, or the units are of a leased bucket. */
+  /** The time for a refund; null while the store is unavailable, and for units of a leased bucket. */
   readonly timeMs: number | null
   readonly leased: true | undefined
   readonly degraded: Decision['degraded']
@@ -30,23 +30,23 @@ const STANDARDS: readonly Standard[] = ['legacy', 'draft-10']
 
 export function checkBodyOf(check: ParsedCheck, decision: Decision, message: string): CheckBody {
   const { allowed, limit, remaining, resetAfterMs, degraded, reason, leased } = decision
-  const isKnown = degraded === undefined
+  const isExact = degraded === undefined
   return {
     ...skippedCheckBodyOf(check),
     allowed,
     limit,
-    remaining: isKnown ? remaining : null,
-    resetAfterSeconds: isKnown ? Math.ceil(resetAfterMs / 1000) : null,
+    remaining: isExact ? remaining : null,
+    resetAfterSeconds: isExact ? Math.ceil(resetAfterMs / 1000) : null,
     retryAfterSeconds: retryAfterSeconds(decision),
     message,
-    timeMs: isKnown ? refundTimeMsOf(decision, check.activePolicy.policy) : null,
+    timeMs: isExact ? refundTimeMsOf(decision, check.activePolicy.policy) : null,
     leased,
     degraded,
     reason: reason === 'overload' ? undefined : reason,
   }
 }
 
-/** Leased units were taken from the store before they were spent. A bucket does not take them back. */
+/** The time for a refund. Leased units were taken from the store earlier; those of a bucket cannot be refunded. */
 function refundTimeMsOf({ timeMs, leasedAtMs }: Decision, { algorithm }: Policy): number | null {
   if (leasedAtMs === undefined) return timeMs
   return algorithm === 'token-bucket' ? null : leasedAtMs

@@ -28,16 +28,16 @@ export function sendUnavailable(
   decision?: Decision,
   instance = pathOf(request),
 ): void {
-  const answer = unavailableResponse({
+  const response = unavailableResponse({
     format: prefersProblem(request.headers.accept) ? 'problem' : 'plain',
     instance,
     ...(decision === undefined ? {} : { retryAfterSeconds: retryAfterSeconds(decision) }),
   })
   reply
-    .code(answer.status)
-    .header('retry-after', String(answer.retryAfterSeconds))
-    .type(answer.contentType)
-    .send(answer.body)
+    .code(response.status)
+    .header('retry-after', String(response.retryAfterSeconds))
+    .type(response.contentType)
+    .send(response.body)
 }
 
 /** The path without the query, which may contain secrets. */

@@ -11,7 +11,7 @@ export function errorHandler(log: Logger) {
     const isForbidden = error instanceof HttpError && error.status === 403
     if (request.is404 && !isForbidden) reply.callNotFound()
     else if (error instanceof TidegateError && error.code === 'STORE_FAILED') sendUnavailable(request, reply)
-    else sendError(apiErrorOf(error) ?? failed(error, request, log), request, reply)
+    else sendError(apiErrorOf(error) ?? internalError(error, request, log), request, reply)
   }
 }
 
@@ -21,9 +21,9 @@ export function respondToFrameworkError(error: unknown, request: FastifyRequest,
   sendError(apiErrorOf(error) ?? badRequest(undefined, 'The path is malformed.'), request, reply)
 }
 
-function failed(error: unknown, { id, routeOptions, caller }: FastifyRequest, log: Logger): HttpError {
-  const who = caller === null ? {} : { caller: caller.name }
-  log.error({ err: error, requestId: id, route: routeOptions.url, ...who }, 'A request failed')
+function internalError(error: unknown, { id, routeOptions, caller }: FastifyRequest, log: Logger): HttpError {
+  const callerField = caller === null ? {} : { caller: caller.name }
+  log.error({ err: error, requestId: id, route: routeOptions.url, ...callerField }, 'Request failed')
   return new HttpError(500, 'The service failed to process the request; see its log.')
 }
 
@@ -56,24 +56,24 @@ function apiErrorOf(error: unknown): HttpError | undefined {
 const FASTIFY: Readonly<Record<string, HttpError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: new HttpError(
     413,
-    'The body is too large: 64 KiB at most, 512 KiB for a batch.',
+    'The body is too large: the maximum is 64 KiB, and 512 KiB for a batch.',
   ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new HttpError(
     415,
-    'Send a body as JSON, with Content-Type: application/json.',
+    'The body must be JSON; send it with Content-Type: application/json.',
   ),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: badRequest(
     undefined,
-    'The length of the body is not the one in Content-Length.',
+    'The length of the body differs from Content-Length; send the exact length.',
   ),
-  FST_ERR_BAD_URL: badRequest(undefined, 'The path contains a % that is not part of an escape; write %25.'),
+  FST_ERR_BAD_URL: badRequest(undefined, 'The path contains a % that is not part of an escape; send %25.'),
 }
 
 const MAX_DRAINED_BYTES = 4 * 1024 * 1024
 
 /**
- * Closing the connection while a rejected body still arrives would often destroy the response too. If the rest is not
- * long, it is read and discarded instead.
+ * Keeps the connection open while the rest of a rejected body is short enough to be read and discarded: closing it at once
+ * would often destroy the response.
  */
 function keepConnection({ status }: HttpError, request: FastifyRequest, reply: FastifyReply): void {
   if (status === 413 && Number(request.headers['content-length']) <= MAX_DRAINED_BYTES) {

@@ -23,7 +23,7 @@ export function sendPage(reply: FastifyReply, page: string): void {
   reply.headers(HEADERS).send(page)
 }
 
-/** A whole page around its content, which is HTML already. */
+/** Wraps HTML content in a page. */
 export function pageOf(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">

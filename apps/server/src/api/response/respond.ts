@@ -4,13 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { atEndOfTurn } from '../../http/end-of-turn.js'
 import { recordCheck } from '../../metrics/metrics.js'
 import type { Service } from '../../service.js'
-import { overloaded, withinShare } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare } from '../request/in-flight-shares.js'
 import type { ParsedCheck } from '../request/parse-check.js'
 import { type CheckBody, checkBodyOf, checkMessageOf, skippedCheckBodyOf } from './check-body.js'
 
 /**
- * Calls `respond` with the result of the store, at the end of the turn of the event loop in which it arrives. `observe`
- * is called at once. An error is sent as the response.
+ * Calls `respond` with the result of the store at the end of the turn of the event loop, and `observe` at once. An error is
+ * sent as the response.
  */
 export function whenDecided<T>(
   result: MaybePromise<T>,
@@ -53,12 +53,12 @@ export function checkOne(
     request,
     1,
     () => service.store.check(parsed.takeRequest),
-    () => overloaded(parsed),
+    () => overloadDecision(parsed),
   )
-  whenDecided(decision, reply, respond, (decided) => recordDecision(service, parsed, decided, start))
+  whenDecided(decision, reply, respond, (decision) => recordDecision(service, parsed, decision, start))
 }
 
-/** Checks that were taken together, and their result. */
+/** Checks of one take, and their result. */
 export interface TakeOutcome {
   readonly checks: readonly ParsedCheck[]
   readonly allowed: boolean
@@ -80,7 +80,7 @@ export function takeAll(
     request,
     checks.length,
     () => service.store.take(checks.map(({ takeRequest }) => takeRequest)),
-    () => ({ allowed: false, decisions: checks.map(overloaded), retryAfterMs: 1000, delayMs: 0 }),
+    () => ({ allowed: false, decisions: checks.map(overloadDecision), retryAfterMs: 1000, delayMs: 0 }),
   )
   whenDecided(
     result,

@@ -4,7 +4,7 @@ import { ALGORITHM_LABELS } from '../../algorithms.js'
 import type { Service } from '../../service.js'
 import { PUBLIC } from '../openapi/schemas.js'
 
-/* Health, information and metrics, under Spring's paths and under short ones. */
+/* Health, information and metrics, under the paths of Spring Boot Actuator and under short ones. */
 
 const health = {
   title: 'Health',
@@ -123,7 +123,7 @@ export function actuatorRoutes(app: FastifyInstance, service: Service): void {
   }
 }
 
-/** STALE while the files of limits have errors and the limits before them are active. */
+/** STALE while the limit files have errors and the previous limits are active. */
 function rlsComponent({ rls }: Service): object {
   if (rls === undefined) return {}
   const { isStale, domains, rules } = rls.status()

@@ -1,4 +1,4 @@
-import type { Decision, MaybePromise } from '@tidegate/core'
+import { type Decision, type MaybePromise, show } from '@tidegate/core'
 import { retryAfterSeconds } from '@tidegate/http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest } from '../../http/http-error.js'
@@ -15,7 +15,7 @@ import {
   UNAVAILABLE,
 } from '../openapi/schemas.js'
 import { callersOnly } from '../request/access.js'
-import { overloaded, withinShare } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare } from '../request/in-flight-shares.js'
 import { type CheckInput, type ParsedCheck, parseCheck } from '../request/parse-check.js'
 import { checkBodyOf, checkMessageOf } from '../response/check-body.js'
 import { sendDenial, sendUnavailable } from '../response/denial.js'
@@ -102,7 +102,7 @@ function checkEach(
         ? Promise.all(results)
         : (results as Decision[])
     },
-    () => parsed.map(overloaded),
+    () => parsed.map(overloadDecision),
   )
   whenDecided(
     all,
@@ -158,7 +158,7 @@ function assertSumsFit(parsed: readonly ParsedCheck[]): void {
     const sum = (sums.get(limit) ?? 0) + cost
     if (sum > policy.limit) {
       const field = `checks[${i}].permits`
-      const message = `${field} brings the sum for this key to ${sum}, more than ${policy.name} ever allows: its limit is ${policy.limit}.`
+      const message = `${field} makes the sum for this key ${sum}, but the limit of ${show(policy.name)} is ${policy.limit}.`
       throw badRequest(field, message)
     }
     sums.set(limit, sum)

@@ -34,7 +34,7 @@ const getSchema = {
   response: { 200: checkBody, 429: denials('Denied.', checkBody), ...ERRORS },
 }
 
-/** The result of a key has the fields key to limit, the result of a described request matched to results. */
+/** The fields of both results: that of a key, and that of a described request. */
 const checkOrRules = {
   title: 'CheckOrRules',
   type: 'object',
@@ -76,7 +76,7 @@ export function checkRoutes(app: FastifyInstance, service: Service): void {
     if (other === undefined) return checkRules(service, described, request, reply)
     throw badRequest(
       other[0],
-      `Give request or ${other[0]}, not both: the rules choose the keys and policies.`,
+      `Send either request or ${other[0]}, not both: the rules choose keys and policies.`,
     )
   })
 }
@@ -102,7 +102,7 @@ function sendDecision(
 function mergeInputs(query: CheckInput, body: CheckInput): CheckInput {
   for (const name of Object.keys(body) as (keyof CheckInput)[]) {
     if (query[name] === undefined) continue
-    throw badRequest(name, `${name} is given in the query and in the body; give it once.`)
+    throw badRequest(name, `${name} is in the query and in the body; send it once.`)
   }
   return { ...query, ...body }
 }

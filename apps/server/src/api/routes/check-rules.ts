@@ -17,10 +17,10 @@ import {
   takeAll,
 } from '../response/respond.js'
 
-/** A request that the caller has received, to be checked by the rules. */
+/** A request that the caller has received, for a check by rules. */
 export interface DescribedRequest {
   readonly method: string
-  /** With the query, if there is one. */
+  /** Includes the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly ip?: string
@@ -81,13 +81,13 @@ export function checkRules(
     })
   }
   takeAll(service, parsed, request, reply, (outcome) => {
-    const shown = reportedLimits(outcome)
-    setRateLimitHeaders(shown, reply)
+    const limits = reportedLimits(outcome)
+    setRateLimitHeaders(limits, reply)
     const closed = closedDecisionIn(outcome)
     const body = { ...rulesBodyOf(matched, outcome), withoutKey }
     if (outcome.allowed) reply.send(body)
     else if (closed !== undefined) sendUnavailable(request, reply, closed)
-    else sendDenial(body, shown, request, reply)
+    else sendDenial(body, limits, request, reply)
   })
 }
 
@@ -113,16 +113,16 @@ function factsOf(
 ): RequestFacts {
   const canonical = canonicalPath(target)
   if (canonical === undefined) {
-    const what = 'a path such as /login?next=/, with its escapes as they were sent'
-    throw badRequest('request.path', `request.path must be ${what}, got ${show(target)}.`)
+    const expected = 'a path such as /login?next=/, with its escapes as they were sent'
+    throw badRequest('request.path', `request.path must be ${expected}, got ${show(target)}.`)
   }
   const address = ip === undefined ? undefined : parseAddress(ip)
   if (ip !== undefined && address === undefined) {
     throw badRequest('request.ip', `request.ip must be an address such as 192.0.2.1, got ${show(ip)}.`)
   }
   const byName = new Map<string, string>()
-  for (const [given, value] of Object.entries(headers)) {
-    const name = given.toLowerCase()
+  for (const [header, value] of Object.entries(headers)) {
+    const name = header.toLowerCase()
     const lines = typeof value === 'string' ? [value] : value
     const others = byName.has(name) ? [byName.get(name)!] : []
     byName.set(name, [...others, ...lines].join(name === 'cookie' ? '; ' : ', '))

@@ -5,7 +5,7 @@ import staticFiles from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import { PAGE_HEADERS } from '../response/page-headers.js'
 
-/** `scripts/setup.mjs` puts the built dashboard beside the compiled service, with which it is published. */
+/** `scripts/setup.mjs` copies the built dashboard here, to publish it with the service. */
 export const DASHBOARD_FOLDER = fileURLToPath(new URL('../../../dist/page/', import.meta.url))
 
 /** Serves the dashboard, each file as its own route. Returns false if the dashboard was not built. */

@@ -30,7 +30,7 @@ export function docsRoutes(app: FastifyInstance): void {
       reply.headers({ ...PAGE_HEADERS, 'cache-control': 'no-cache' })
       done()
     })
-    // The plugin has only GET.
+    // The plugin defines only GET.
     scope.head('/docs', { schema: { hide: true } }, (_request, reply) => {
       reply.type('text/html; charset=utf-8').send()
     })

@@ -90,7 +90,7 @@ describe('a request of a trusted proxy', () => {
     })
   })
 
-  it('is denied with the status that the mount chooses, also in a problem document', async () => {
+  it('is denied with the configured status, also in a problem document', async () => {
     const accept = { accept: 'application/problem+json' }
     const headers = forwarded('POST', '/login?secret=1', newClient(), accept)
     const path = `${FORWARD_AUTH}?status=403`
@@ -140,7 +140,7 @@ describe('a request of a trusted proxy', () => {
     expect((await ask(service, { headers })).status).toBe(200)
   })
 
-  it('is limited in every spelling of its path that a proxy or upstream may resolve', async () => {
+  it('is limited in every spelling of its path', async () => {
     const client = newClient()
     const spellings = [
       '//login',
@@ -214,7 +214,7 @@ describe('the request line', () => {
     expect((await ask(service, { path, method: 'POST', headers })).status).toBe(429)
   })
 
-  it('has the root as a single slash', async () => {
+  it('has the path / for the root', async () => {
     const { status } = await ask(service, {
       path: `${FORWARD_AUTH}/?x=1`,
       headers: { 'x-forwarded-for': newClient() },
@@ -222,7 +222,7 @@ describe('the request line', () => {
     expect(status).toBe(200)
   })
 
-  it('is not below the route in other paths that begin alike', async () => {
+  it('is not read from other paths with the same prefix', async () => {
     const headers = forwarded('GET', '/', newClient())
     for (const path of [`${FORWARD_AUTH}x`, `${FORWARD_AUTH};/login`, `/${FORWARD_AUTH}`]) {
       expect((await ask(service, { path, headers })).status).toBe(404)
@@ -254,7 +254,7 @@ it('responds without waiting for a body, of any type and size', async () => {
   }
 })
 
-describe('is never allowed by mistake:', () => {
+describe('forward-auth security', () => {
   it('a peer that is not a trusted proxy gets 403, however it describes a request', async () => {
     for (const trusted of ['', 'trustedProxies: [10.0.0.0/8]\n']) {
       const untrusting = await startService(trusted + RULES)
@@ -267,7 +267,7 @@ describe('is never allowed by mistake:', () => {
             '127.0.0.1 is not a trusted proxy; add the address of your proxy to trustedProxies in the configuration, for example trustedProxies: [127.0.0.1].',
           )
         }
-        const warnings = untrusting.logged.filter(({ msg }) => msg === 'Rejected a forward-auth request')
+        const warnings = untrusting.logged.filter(({ msg }) => msg === 'Forward-auth request rejected')
         expect(warnings).toMatchObject([{ level: 'warn', peer: '127.0.0.1', status: 403 }])
       } finally {
         await untrusting.close()
@@ -315,7 +315,7 @@ describe('is never allowed by mistake:', () => {
     [
       'a repeated path',
       { headers: { ...forwarded('GET', '/', '192.0.2.1'), 'X-Forwarded-Uri': ['/free', '/login'] } },
-      'X-Forwarded-Uri is sent 2 times. Let the proxy replace the header of its client',
+      'X-Forwarded-Uri must be sent once, got 2 lines. Let the proxy replace the header of its client',
     ],
     [
       'another path beside that of the proxy',
@@ -348,12 +348,12 @@ describe('is never allowed by mistake:', () => {
     [
       'an unknown option',
       { path: `${FORWARD_AUTH}?dry-run`, headers: forwarded('GET', '/', '192.0.2.1') },
-      'There is no field "dry-run"; this route has status, peek.',
+      'Unknown field "dry-run"; this route accepts status, peek.',
     ],
     [
       'an option with an escape in its name',
       { path: `${FORWARD_AUTH}?%70eek`, headers: forwarded('GET', '/', '192.0.2.1') },
-      'Write the field peek without escapes, got "%70eek".',
+      'The name peek must be sent without escapes, got "%70eek".',
     ],
     [
       'another status',
@@ -363,9 +363,9 @@ describe('is never allowed by mistake:', () => {
     [
       'a value of peek',
       { path: `${FORWARD_AUTH}?peek=false`, headers: forwarded('GET', '/', '192.0.2.1') },
-      'peek takes no value; write ?peek, got "false".',
+      'peek must have no value or true, got "false"; write ?peek.',
     ],
-  ])('%s gets 400 with what to configure', async (_title, sent, message) => {
+  ])('%s gets 400 with advice', async (_title, sent, message) => {
     const { status, body } = await ask(service, sent)
     expect([status, body.error]).toStrictEqual([400, 'bad_request'])
     expect(body.message).toContain(message)
@@ -498,7 +498,7 @@ callers:
     expect([status, headers.get('x-ratelimit-limit')]).toStrictEqual([200, null])
   })
 
-  it('a caller is held to its policies', async () => {
+  it('a caller is restricted to its policies', async () => {
     const other = { 'x-tidegate-token': 'the-token-of-others' }
     const { status } = await ask(guarded, { headers: forwarded('POST', '/login', newClient(), other) })
     expect(status).toBe(403)

@@ -12,7 +12,7 @@ import {
   forwardAuthQuery,
   readForwardAuthOptions,
 } from '../request/forward-auth-options.js'
-import { overloaded, withinShare } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare } from '../request/in-flight-shares.js'
 import { matchRules } from '../request/matched-rules.js'
 import { assertFromProxy, originalFacts, TOKEN_HEADER } from '../request/original-facts.js'
 import { FORWARD_AUTH, type OriginalRequest, readOriginalRequest } from '../request/original-request.js'
@@ -73,7 +73,7 @@ export function forwardAuthRoutes(app: FastifyInstance, service: Service): void 
   for (const method of ANY_METHOD) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
-  // The hook responds, so that Fastify neither reads the body nor parses the query, which can be the client's.
+  // The hook responds, before Fastify reads the body or parses the query, which can be the client's.
   const route = { onRequest: respondByRules(service), handler: neverCalled }
   const hidden = { ...route, schema: { hide: true } }
   app.route({ ...route, method: 'GET', url: FORWARD_AUTH, schema })
@@ -95,10 +95,7 @@ function respondByRules(service: Service): Hook {
     const reject = (error: unknown) => {
       if (error instanceof HttpError && isDue(`${error.status}`)) {
         const { status, message } = error
-        log.warn(
-          { peer: raw.socket.remoteAddress, status, reason: message },
-          'Rejected a forward-auth request',
-        )
+        log.warn({ peer: raw.socket.remoteAddress, status, reason: message }, 'Forward-auth request rejected')
       }
       done(error as Error)
     }
@@ -135,7 +132,7 @@ function callerOf({ activeConfig: { tokens }, raw }: FastifyRequest): Caller | n
 // Not 401, which proxies send to their client: the client has no token to send.
 const NO_TOKEN = new HttpError(
   403,
-  'X-Tidegate-Token is missing. The configuration has callers: let the proxy set this header to the token of one.',
+  'X-Tidegate-Token is missing; let the proxy set it to the token of a caller in the configuration.',
 )
 const UNKNOWN_TOKEN = new HttpError(
   403,
@@ -155,7 +152,7 @@ function peekAll(
     request,
     checks.length,
     () => Promise.all(checks.map(({ takeRequest }) => service.store.peek(takeRequest))),
-    () => checks.map(overloaded),
+    () => checks.map(overloadDecision),
   )
   whenDecided(decisions, reply, (decisions) => {
     respond({ checks, allowed: decisions.every(({ allowed }) => allowed), decisions })

@@ -3,7 +3,7 @@ import type { Service } from '../../service.js'
 import { escapeHtml, pageOf, sendPage } from '../response/html-page.js'
 import { DASHBOARD_FOLDER, dashboardFiles } from './dashboard-files.js'
 
-/** The dashboard, or a short page with links if it was not built. */
+/** Serves the dashboard, or a short page with links if it was not built. */
 export function homeRoutes(app: FastifyInstance, service: Service, folder = DASHBOARD_FOLDER): void {
   if (dashboardFiles(app, folder)) return
   const page = homePage(service)
@@ -16,7 +16,7 @@ function homePage({ version, health }: Service): string {
     ['/docs', 'API reference'],
     ['/openapi.json', 'OpenAPI document'],
     ['/metrics', 'Prometheus metrics'],
-    ['/healthz', 'health of the service and its store'],
+    ['/healthz', 'Health of the service and its store'],
   ]
   return pageOf(
     'Tidegate',
@@ -25,7 +25,7 @@ function homePage({ version, health }: Service): string {
 <p>Check a key:</p>
 <pre><code>GET /api/v1/rate-limit/check?key=user:123</code></pre>
 <table>
-${rows.map(([path, what]) => `<tr><td><a href="${path}">${path}</a></td><td>${what}</td></tr>`).join('\n')}
+${rows.map(([path, title]) => `<tr><td><a href="${path}">${path}</a></td><td>${title}</td></tr>`).join('\n')}
 </table>`,
   )
 }

@@ -34,7 +34,7 @@ const schema = {
   },
 }
 
-/** A client with more unread bytes, some minutes of events, is disconnected. */
+/** A client with more unread bytes, a few minutes of events, is disconnected. */
 const MAX_UNREAD_BYTES = 1024 * 1024
 
 export function liveRoutes(app: FastifyInstance, service: Service): void {
@@ -47,7 +47,7 @@ export function liveRoutes(app: FastifyInstance, service: Service): void {
   })
 }
 
-function stream(service: Service, most: number, request: FastifyRequest, reply: FastifyReply): void {
+function stream(service: Service, maxEvents: number, request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = reply
   const { socket } = request.raw
   let sent = 0
@@ -56,7 +56,7 @@ function stream(service: Service, most: number, request: FastifyRequest, reply: 
     if (raw.writableLength > MAX_UNREAD_BYTES) return void raw.destroy()
     // JSON has no line breaks, so it is one line of data.
     raw.write(`event: live\ndata: ${json}\n\n`)
-    if (++sent >= most) end()
+    if (++sent >= maxEvents) end()
   }
   function end(): void {
     stop?.()
@@ -69,7 +69,7 @@ function stream(service: Service, most: number, request: FastifyRequest, reply: 
 
   const stop = service.isStopping ? undefined : service.live.watch(send, end)
   if (stop === undefined) {
-    throw new HttpError(503, 'Too many live streams are open, or the service is stopping; try again later.')
+    throw new HttpError(503, 'Too many live streams are open, or the service is stopping; retry later.')
   }
   reply.hijack()
   raw.on('close', leave).on('error', leave)

@@ -71,15 +71,15 @@ export function raceRoutes(app: FastifyInstance, service: Service): void {
   let isRunning = false
   app.post('/api/v1/admin/race', { onRequest: adminsOnly(service), schema }, async (request) => {
     const { callers, limit } = { ...DEFAULTS, ...(request.body as Partial<typeof DEFAULTS> | null) }
-    if (isRunning) throw new HttpError(409, 'Another race is running; try again when it is over.')
+    if (isRunning) throw new HttpError(409, 'Another race is running; retry when it has finished.')
     isRunning = true
     const { store, counter, health, log } = service
     try {
       const result = await race({ store, counter, callers, limit })
       return { callers, limit, store: health.storeKind, pauseMs: counter.pauseMs, ...result }
     } catch (error) {
-      log.warn({ err: error }, 'Race not finished')
-      throw new HttpError(503, 'The store was unavailable during the race; try again later.')
+      log.warn({ err: error }, 'Race failed')
+      throw new HttpError(503, 'The store was unavailable during the race; retry later.')
     } finally {
       isRunning = false
     }

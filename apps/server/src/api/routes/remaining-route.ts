@@ -9,7 +9,7 @@ import {
   UNKNOWN_POLICY,
 } from '../openapi/schemas.js'
 import { callersOnly } from '../request/access.js'
-import { overloaded, withinShare } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare } from '../request/in-flight-shares.js'
 import { assertNoBody } from '../request/no-body.js'
 import { type CheckInput, parsePeek } from '../request/parse-check.js'
 import { checkBodyOf, setRateLimitHeaders } from '../response/check-body.js'
@@ -34,12 +34,12 @@ export function remainingRoutes(app: FastifyInstance, service: Service): void {
       request,
       1,
       () => service.store.peek(parsed.takeRequest),
-      () => overloaded(parsed),
+      () => overloadDecision(parsed),
     )
     whenDecided(result, reply, (decision) => {
       setRateLimitHeaders([{ decision, policy: parsed.activePolicy.policy }], reply)
       const message = decision.allowed ? 'Request would be allowed' : 'Request would be denied'
-      // No request was denied, so there is none to retry.
+      // Nothing was denied, so there is no Retry-After.
       reply.removeHeader('retry-after').send(checkBodyOf(parsed, decision, message))
     })
   })

@@ -18,7 +18,7 @@ import {
   UNKNOWN_POLICY,
 } from '../openapi/schemas.js'
 import { callersOnly } from '../request/access.js'
-import { overloaded, withinShare, withinShareOrFail } from '../request/in-flight-shares.js'
+import { overloadDecision, withinShare, withinShareOrFail } from '../request/in-flight-shares.js'
 import { assertRate, type CheckInput, type ParsedCheck, parseKey } from '../request/parse-check.js'
 import { checkBodyOf, checkMessageOf, setRateLimitHeaders } from '../response/check-body.js'
 import { sendDenial, sendUnavailable } from '../response/denial.js'
@@ -179,7 +179,7 @@ function reserve(
     request,
     1,
     () => service.store.reserve([parsed.takeRequest], options),
-    () => ({ id, allowed: false, decisions: [overloaded(parsed)], retryAfterMs: 1000, delayMs: 0 }),
+    () => ({ id, allowed: false, decisions: [overloadDecision(parsed)], retryAfterMs: 1000, delayMs: 0 }),
   )
   whenDecided(
     result,

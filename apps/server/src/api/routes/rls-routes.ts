@@ -7,8 +7,8 @@ import type { Service } from '../../service.js'
 import { callersOnly } from '../request/access.js'
 
 /**
- * The rate limit service for Envoy over HTTP, at the paths of its reference: `/json` for clients without gRPC, and
- * `/healthcheck`. They exist only if the configuration has that service.
+ * Adds the rate limit service for Envoy over HTTP, at the paths of the reference: `/json` for clients without gRPC, and
+ * `/healthcheck`. They exist only if the service is configured.
  */
 export function rlsRoutes(app: FastifyInstance, service: Service): void {
   if (service.startConfig.rls === undefined) return
@@ -17,11 +17,17 @@ export function rlsRoutes(app: FastifyInstance, service: Service): void {
     const status = service.rls?.status()
     const isServing = status?.isServing === true && !service.isStopping
     reply.code(isServing ? 200 : 503).type('text/plain; charset=utf-8')
-    reply.send(!isServing ? 'NOT SERVING' : status.isStale ? 'OK, but the files of limits have errors' : 'OK')
+    reply.send(
+      !isServing
+        ? 'NOT SERVING'
+        : status.isStale
+          ? 'OK, but the limit files have errors; the previous limits are active'
+          : 'OK',
+    )
   })
 
   app.register(async (scope) => {
-    // Clients of the reference send JSON under any content type.
+    // Clients of the reference send JSON with any content type.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
     scope.post(
@@ -29,7 +35,8 @@ export function rlsRoutes(app: FastifyInstance, service: Service): void {
       { schema: { hide: true }, onRequest: callersOnly(service) },
       async (request, reply) => {
         const { rls } = service
-        if (rls === undefined) throw new HttpError(503, 'The rate limit service is not ready.')
+        if (rls === undefined)
+          throw new HttpError(503, 'The rate limit service is starting; retry in a moment.')
         try {
           const response = await rls.shouldRateLimit(parseRequest(request.body as Buffer | undefined))
           return reply.code(response.overallCode === CODE.overLimit ? 429 : 200).send(jsonOf(response))

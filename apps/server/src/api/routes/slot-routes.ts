@@ -192,7 +192,7 @@ function sendSlot(
   if (!allowed && degraded === 'closed') return void sendUnavailable(request, reply, decision)
   const body = checkBodyOf(parsed, decision, allowed ? ALLOWED : DENIED)
   if (!allowed) sendDenial(body, decision, request, reply)
-  // A fallback decides without a slot, or with one of this process that only its ttl ends.
+  // A fallback holds no slot, or one of this process that only its ttl ends.
   else if (id === undefined || degraded !== undefined || policy.algorithm !== 'concurrency') reply.send(body)
   else reply.send({ ...body, id, ttlSeconds: Math.floor(policy.ttl / 1000) })
 }
@@ -212,7 +212,7 @@ function endSlots(
     results,
     reply,
     (results) => {
-      if (results.every((result) => result === undefined)) throw UNANSWERED
+      if (results.every((result) => result === undefined)) throw STORE_DOWN
       const bodies = results.map((result) => ({ [done]: result ?? null }))
       reply.send(slots === undefined ? bodies[0] : { results: bodies })
     },
@@ -223,16 +223,16 @@ function endSlots(
   )
 }
 
-const UNANSWERED = storeFailed('unreachable', 'The store is unavailable.')
+const STORE_DOWN = storeFailed('unreachable', 'The store is unavailable.')
 
 function parseSlots(slots: readonly SlotInput[], others: SlotInput, request: FastifyRequest): SlotRequest[] {
   const other = Object.keys(others)[0]
-  if (other !== undefined) throw badRequest(other, `Give slots or ${other}, not both.`)
+  if (other !== undefined) throw badRequest(other, `Send either slots or ${other}, not both.`)
   return slots.map((slot, i) => parseSlot(slot, request, `slots[${i}].`))
 }
 
 function parseSlot({ id, ...input }: SlotInput, request: FastifyRequest, at = ''): SlotRequest {
-  if (id === undefined) throw badRequest(`${at}id`, `${at}id is missing.`)
+  if (id === undefined) throw badRequest(`${at}id`, `${at}id is missing; send the id of the slot.`)
   const { activePolicy, key } = parseKey(input, request, at)
   assertConcurrency(activePolicy, at)
   return { policy: activePolicy.policy, key, id }
@@ -241,6 +241,6 @@ function parseSlot({ id, ...input }: SlotInput, request: FastifyRequest, at = ''
 /** Throws 400 for a policy without slots. */
 function assertConcurrency({ policy, algorithm }: ActivePolicy, at = ''): void {
   if (policy.algorithm === 'concurrency') return
-  const message = `${show(policy.name)} has no slots: its algorithm is ${algorithm}. Use a policy with algorithm: concurrency.`
+  const message = `${show(policy.name)} has no slots: its algorithm is ${algorithm}; use a policy with algorithm: concurrency.`
   throw badRequest(`${at}policy`, message)
 }

@@ -18,7 +18,7 @@ function fileSchema(
   springs: (values: Values) => Record<string, JsonSchema>,
 ): JsonSchema {
   const values = valuesThrough(scalar)
-  const { text, word, whole, duration } = values
+  const { text, word, wholeNumber, duration } = values
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'tidegate.yaml',
@@ -30,7 +30,7 @@ function fileSchema(
         description: 'The address to listen on; 0.0.0.0 or :: for all addresses.',
         default: '127.0.0.1',
       }),
-      port: whole({
+      port: wholeNumber({
         description: 'The port to listen on; 0 for any free port.',
         minimum: 0,
         maximum: 65_535,
@@ -55,7 +55,12 @@ function fileSchema(
           additionalProperties: false,
           required: ['name', 'token'],
           properties: {
-            name: text({ description: 'For logs.', pattern: '^[\\w.-]{1,64}$', examples: ['shop'] }),
+            name: text({
+              title: 'a name of 1 to 64 letters, digits, "_", "." and "-"',
+              description: 'The name in logs.',
+              pattern: '^[\\w.-]{1,64}$',
+              examples: ['shop'],
+            }),
             token: text({
               description:
                 'The token that the caller sends as Authorization: Bearer, at least 16 characters.',
@@ -84,7 +89,11 @@ function fileSchema(
         description:
           'Host names that requests may be sent to, without port; addresses and localhost are always accepted. Default: any name, or none while listening on a loopback address without callers.',
         default: [],
-        items: text({ pattern: '^[A-Za-z0-9_.-]{1,253}$', examples: ['limits.example.com'] }),
+        items: text({
+          title: 'a host name',
+          pattern: '^[A-Za-z0-9_.-]{1,253}$',
+          examples: ['limits.example.com'],
+        }),
       },
       connections: connectionsSchema(values),
       keyPattern: text({
@@ -110,7 +119,7 @@ function fileSchema(
         enum: ['x-forwarded-for', 'forwarded'],
         default: 'x-forwarded-for',
       }),
-      ipv6Prefix: whole({
+      ipv6Prefix: wholeNumber({
         description: 'Number of leading bits of an IPv6 address that identify a client.',
         minimum: 1,
         maximum: 128,
@@ -120,7 +129,7 @@ function fileSchema(
       ...springs(values),
       rls: rlsSchema(values),
       health: section('Responses to health checks.', {
-        statusWhenStoreIsDown: whole({
+        statusWhenStoreIsDown: wholeNumber({
           description:
             'The status while the store is unavailable: 200 keeps this instance in service, 503 takes it out.',
           enum: [200, 503],
@@ -136,7 +145,7 @@ function fileSchema(
         }),
       }),
       limits: section('Sizes and timeouts of requests and responses. Bodies: 64 KiB, a batch 512 KiB.', {
-        maxHeaderBytes: whole({
+        maxHeaderBytes: wholeNumber({
           description: 'Maximum size of request line and headers, in bytes.',
           minimum: 1024,
           maximum: 1_048_576,

@@ -12,9 +12,9 @@ const ALGORITHMS: readonly Policy['algorithm'][] = [
 ]
 const WINDOWS = ['sliding-window-counter', 'sliding-window-log', 'fixed-window']
 
-export function policiesSchema({ word, whole, quantity, trueOrFalse, flag }: Values): JsonSchema {
+export function policiesSchema({ word, wholeNumber, quantity, trueOrFalse, flag }: Values): JsonSchema {
   const numbers: Record<string, JsonSchema> = {
-    limit: whole({
+    limit: wholeNumber({
       description:
         'Windows: units per window, 1 to 1,000,000,000 (a log: to 100,000; a fixed window: to 999,999,999,999,999). Concurrency: requests in flight, 1 to 100,000.',
       examples: [100],
@@ -24,7 +24,7 @@ export function policiesSchema({ word, whole, quantity, trueOrFalse, flag }: Val
         'Windows: their length, 1ms to 366d. Fixed windows also: day, week, month or year of the calendar.',
       examples: ['1m'],
     }),
-    capacity: whole({
+    capacity: wholeNumber({
       description: 'Buckets: the largest burst, or the longest queue, 1 to 1,000,000,000.',
       examples: [100],
     }),
@@ -87,7 +87,7 @@ export function policiesSchema({ word, whole, quantity, trueOrFalse, flag }: Val
       enum: ['open', 'closed', 'local'],
       default: 'open',
     }),
-    instances: whole({
+    instances: wholeNumber({
       description:
         'Number of instances of the service that share the limit: with local, each allows its share. Leases use the larger of this and the number of instances on the store.',
       minimum: 1,

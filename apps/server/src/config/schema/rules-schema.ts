@@ -1,6 +1,6 @@
 import type { JsonSchema, Values } from '../../config-file/json-schema.js'
 
-export function rulesSchema({ text, whole }: Values): JsonSchema {
+export function rulesSchema({ text, wholeNumber }: Values): JsonSchema {
   return {
     type: 'array',
     description:
@@ -49,7 +49,7 @@ export function rulesSchema({ text, whole }: Values): JsonSchema {
           examples: ['ip:{ip}'],
         }),
         policy: text({ description: 'The name of a policy.', examples: ['per-user'] }),
-        cost: whole({ description: 'Units that a request takes.', minimum: 1, default: 1 }),
+        cost: wholeNumber({ description: 'Units that a request takes.', minimum: 1, default: 1 }),
       },
     },
   }

@@ -1,6 +1,6 @@
 import type { JsonSchema, Values } from '../../config-file/json-schema.js'
 
-export function storeSchema({ text, flag, whole, duration }: Values): JsonSchema {
+export function storeSchema({ text, flag, wholeNumber, duration }: Values): JsonSchema {
   return {
     type: ['string', 'object'],
     minLength: 1,
@@ -15,7 +15,7 @@ export function storeSchema({ text, flag, whole, duration }: Values): JsonSchema
         default: 'memory',
         examples: ['redis://localhost:6379'],
       }),
-      maxKeys: whole({
+      maxKeys: wholeNumber({
         description: 'memory: maximum number of keys.',
         minimum: 1,
         maximum: 1_000_000_000,
@@ -36,11 +36,12 @@ export function storeSchema({ text, flag, whole, duration }: Values): JsonSchema
         },
       }),
       prefix: text({
+        title: 'a prefix of 1 to 64 letters, digits, "_", ".", ":" and "-"',
         description: 'Redis: prefix of every key; letters, digits and _.:-',
         pattern: '^[\\w.:-]{1,64}$',
         default: 'rate_limiter',
       }),
-      maxBatch: whole({
+      maxBatch: wholeNumber({
         description: 'Redis: maximum number of limits in one call.',
         minimum: 1,
         maximum: 1000,

@@ -1,4 +1,5 @@
 import type { Policy } from '@tidegate/core'
+import { quote } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import { policyAt } from './policies.js'
 
@@ -30,17 +31,20 @@ export function readCallers(
     }
     if (typeof entry !== 'object' || entry === null) return
     const { name, token, keyPrefix } = entry
-    if (names.has(name)) document.addError([...path, 'name'], 'another caller has this name; choose another')
+    if (names.has(name)) {
+      const message = `another caller is named ${quote(String(name))}; choose another name`
+      document.addError([...path, 'name'], message)
+    }
     if (tokens.has(token)) {
-      document.addError([...path, 'token'], 'another caller has this token; give each its own')
+      document.addError([...path, 'token'], 'another caller has this token; give each caller its own token')
     } else if (token !== undefined && token === adminToken) {
-      document.addError([...path, 'token'], 'is the admin token; give the caller its own')
+      document.addError([...path, 'token'], 'must not be the admin token; give the caller its own token')
     }
     if (typeof name === 'string') names.add(name)
     if (typeof token === 'string') tokens.add(token)
     if (!document.isValid(path)) return
-    const only = allowed === undefined ? undefined : new Set(allowed as string[])
-    callers.push(Object.freeze({ name, token, keyPrefix, policies: only }))
+    const policyNames = allowed === undefined ? undefined : new Set(allowed as string[])
+    callers.push(Object.freeze({ name, token, keyPrefix, policies: policyNames }))
   })
   return callers
 }

@@ -2,7 +2,7 @@ import type { ConfigDocument } from '../../config-file/document.js'
 import { optionOf } from '../../config-file/options.js'
 import { compileRegExp, type LinearRegExp } from '../../linear-regexp.js'
 
-/** The whole key must match: a pattern that may match anywhere would accept keys that it was written to reject. */
+/** Reads the pattern, which must match the whole key: a match of a part would accept keys that the pattern excludes. */
 export function readKeyPattern(document: ConfigDocument): LinearRegExp | undefined {
   const source = optionOf(document).textIfAny('keyPattern')
   if (source === undefined) return undefined

@@ -1,10 +1,10 @@
 import type { ConfigDocument } from '../../config-file/document.js'
 
-/** The lines of the file that define policies and rules, for the page's list of the active configuration. */
+/** The lines of the file that define policies and rules. The dashboard shows them. */
 export interface Origins {
-  /** The policies that the file has, by name. The others are built in. */
+  /** The lines of the policies in the file, by name. Other policies are built in. */
   readonly policies: ReadonlyMap<string, number>
-  /** Of each rule, in their order. */
+  /** The line of each rule, in the order of the file. */
   readonly rules: readonly number[]
 }
 

@@ -12,7 +12,7 @@ export const BUILT_IN_POLICIES: ReadonlyMap<string, Policy> = new Map(
 /** Used in place of an invalid policy, so that references to it do not report the same error again. */
 const STAND_IN = fixedWindow({ limit: 1_000_000_000, window: '1ms' })
 
-/** Valid values for invalid fields, so that the other fields are checked too. The smallest numbers fit all others. */
+/** Valid values in place of invalid fields, so that the other fields are checked too. The smallest numbers fit any others. */
 const STAND_INS = {
   limit: 1,
   window: '1ms',
@@ -29,7 +29,7 @@ const STAND_INS = {
   instances: undefined,
 }
 
-/** The active policies by name: the built-in ones, with the file's numbers if it has any, and the file's own. */
+/** Reads the policies by name: the built-in ones, with numbers of the file if it has any, and those of the file. */
 export function readPolicies(document: ConfigDocument): Map<string, Policy> {
   const policies = new Map(BUILT_IN_POLICIES)
   const entries = document.at(['policies'])
@@ -48,13 +48,13 @@ export function readPolicies(document: ConfigDocument): Map<string, Policy> {
 }
 
 /** The prefix of the service's own policies. */
-const OWN_PREFIX = 'tidegate-'
+const RESERVED_PREFIX = 'tidegate-'
 
 function checkName(document: ConfigDocument, path: Path, name: string): void {
-  if (name.startsWith(OWN_PREFIX)) {
+  if (name.startsWith(RESERVED_PREFIX)) {
     document.addError(
       path,
-      `a policy's name must not begin with ${OWN_PREFIX}, which is reserved for the service; write for example per-user`,
+      `a policy's name must not begin with "${RESERVED_PREFIX}", which is reserved for the service; write for example per-user`,
       'key',
     )
     return
@@ -66,14 +66,14 @@ function checkName(document: ConfigDocument, path: Path, name: string): void {
   }
 }
 
-/** The fields of an entry, without unknown ones (which are reported), and with the defaults of a built-in policy. */
+/** The fields of an entry with the defaults of a built-in policy, without unknown fields, which are reported elsewhere. */
 function fieldsOf(document: ConfigDocument, name: string, entry: object): Record<string, unknown> {
-  const known = Object.keys(document.schemaAt(['policies', name])?.properties ?? {})
-  const isOfPolicy = (field: string) => known.includes(field) && field !== 'keys'
-  const given = Object.fromEntries(Object.entries(entry).filter(([field]) => isOfPolicy(field)))
-  if (!Object.hasOwn(BUILT_IN, name)) return given
+  const options = Object.keys(document.schemaAt(['policies', name])?.properties ?? {})
+  const isOfPolicy = (field: string) => options.includes(field) && field !== 'keys'
+  const fields = Object.fromEntries(Object.entries(entry).filter(([field]) => isOfPolicy(field)))
+  if (!Object.hasOwn(BUILT_IN, name)) return fields
   const builtIn = BUILT_IN[name as keyof typeof BUILT_IN]
-  return { ...builtIn, ...given, algorithm: builtIn.algorithm }
+  return { ...builtIn, ...fields, algorithm: builtIn.algorithm }
 }
 
 /** Warns about numbers that look like seconds, and gives them their unit: otherwise the factory would print a warning. */
@@ -89,13 +89,13 @@ function withUnits(
 
 const DURATIONS = ['window', 'ttl', 'blockFor']
 
-/** The policies with `keys: secret`. That is an option of the dashboard, not of the policy. */
+/** The names of the policies with `keys: secret`, an option of the dashboard and not of the policy. */
 export function readSecretKeys(document: ConfigDocument): Set<string> {
   const entries = (document.at(['policies']) ?? {}) as Record<string, unknown>
   return new Set(Object.keys(entries).filter((name) => document.at(['policies', name, 'keys']) === 'secret'))
 }
 
-/** The policy with this name. An unknown name is reported, and a policy that fits everywhere is returned. */
+/** Returns the policy that is named at a path. An unknown name is reported, and a stand-in returned. */
 export function policyAt(
   document: ConfigDocument,
   path: Path,
@@ -106,9 +106,9 @@ export function policyAt(
   const policy = policies.get(name)
   if (policy !== undefined) return policy
   const names = [...policies.keys()]
-  const own = names.filter((name) => !BUILT_IN_POLICIES.has(name))
-  const choices = [...own, ...BUILT_IN_POLICIES.keys()].slice(0, 20).join(', ')
-  const instead = didYouMean(name, names) ?? `write one of ${choices}`
-  document.addError(path, `there is no policy ${JSON.stringify(name)}; ${instead}`)
+  const namesInFile = names.filter((name) => !BUILT_IN_POLICIES.has(name))
+  const choices = [...namesInFile, ...BUILT_IN_POLICIES.keys()].slice(0, 20).join(', ')
+  const advice = didYouMean(name, names) ?? `write one of ${choices}`
+  document.addError(path, `unknown policy ${JSON.stringify(name)}; ${advice}`)
   return STAND_IN
 }

@@ -1,6 +1,6 @@
 import type { Policy } from '@tidegate/core'
 import { defineRule, type Rule, type RuleInput } from '@tidegate/http'
-import type { Path } from '../../config-file/config-error.js'
+import { type Path, quote } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import { buildCollectingErrors, collectError } from '../../config-file/factory.js'
 import { BUILT_IN_POLICIES, policyAt } from './policies.js'
@@ -23,7 +23,7 @@ export function readRules(document: ConfigDocument, policies: ReadonlyMap<string
     const rule = buildCollectingErrors(document, path, fields, factory, STAND_INS)
     if (rule === undefined) return
     if (names.has(rule.name))
-      document.addError([...path, 'name'], 'another rule has this name; choose another')
+      document.addError([...path, 'name'], `another rule is named ${quote(rule.name)}; choose another name`)
     names.add(rule.name)
     rules.push(rule)
   })
@@ -32,12 +32,12 @@ export function readRules(document: ConfigDocument, policies: ReadonlyMap<string
 
 type Match = NonNullable<RuleInput['match']>
 
-/** The valid conditions of a rule. Each condition is checked separately, so that each error is reported. */
+/** Reads the valid conditions of a rule. Each condition is checked on its own, so that every error is reported. */
 function readMatch(document: ConfigDocument, path: Path, match: unknown): Match {
   if (!isObject(match)) return {}
-  const isValid = (where: Path, alone: object) =>
+  const isValid = (where: Path, condition: object) =>
     collectError(document, [...path, ...where], () =>
-      defineRule({ ...ANY_RULE, match: alone }, () => ANY_POLICY),
+      defineRule({ ...ANY_RULE, match: condition }, () => ANY_POLICY),
     )
   const items = (field: 'path' | 'methods', list: readonly unknown[]) =>
     list.filter((item, i) => isValid([field, i], { [field]: [item] })) as string[]
@@ -52,7 +52,6 @@ function readMatch(document: ConfigDocument, path: Path, match: unknown): Match 
       headers.filter(([name, value]) => isValid(['header', name], { header: { [name]: value } })),
     ) as Record<string, string>
   }
-  // A rule without a valid condition has none.
   if (valid.path?.length === 0) delete valid.path
   if (valid.methods?.length === 0) delete valid.methods
   return valid

@@ -10,7 +10,7 @@ function storeOf(...args: Parameters<typeof load>) {
   return loaded.config.store
 }
 
-describe('the Redis of a Spring file', () => {
+describe('the Redis options of a Spring file', () => {
   it.each([
     ['{ host: a }', 'redis://a:6379'],
     ['{ port: 7000 }', 'redis://localhost:7000'],
@@ -27,18 +27,18 @@ describe('the Redis of a Spring file', () => {
     expect(storeOf(redis)).toMatchObject({ kind: 'redis', url })
   })
 
-  it('has a user and a password, which may be digits', () => {
+  it('accept a user and a password, which may be digits', () => {
     expect(storeOf('{ username: u, password: 0123 }')).toMatchObject({
       options: { username: 'u', password: '0123' },
     })
     expect(storeOf('{ host: a, password: }')).not.toHaveProperty('options.password')
   })
 
-  it('has TLS with Sentinel and Cluster too', () => {
+  it('enable TLS with Sentinel and Cluster too', () => {
     expect(storeOf('{ ssl: true, cluster: { nodes: a:1 } }')).toMatchObject({ options: { tls: {} } })
   })
 
-  it('is read from Spring Boot 2 and from the environment too, and is optional', () => {
+  it('are optional, and are also read from Spring Boot 2 sections and from the environment', () => {
     const text = 'spring: { redis: { host: old } }'
     const loaded = loadConfig({ text, env: { SPRING_REDIS_PORT: '7' } })
     expect('config' in loaded && loaded.config.store).toMatchObject({ url: 'redis://old:7' })
@@ -46,7 +46,7 @@ describe('the Redis of a Spring file', () => {
     expect(storeOf('{}')).toMatchObject({ kind: 'memory' })
   })
 
-  it('is overridden by store.url, TIDEGATE_STORE and --store', () => {
+  it('are overridden by store.url, TIDEGATE_STORE and --store', () => {
     expect(storeOf('{ host: a }', {}, 'store: memory')).toMatchObject({ kind: 'memory' })
     expect(storeOf('{ host: a, password: x }', { TIDEGATE_STORE: 'redis://b' })).toMatchObject({
       url: 'redis://b',

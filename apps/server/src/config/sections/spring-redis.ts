@@ -2,7 +2,7 @@ import type { Path } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import { springDurationAt } from '../../gateway/config/spring-duration.js'
 
-/** The Redis of a Spring file, as options of the store. */
+/** The Redis options of a Spring file, as options of the store. */
 export interface SpringRedis {
   readonly url: string
   /** For error messages. */
@@ -23,13 +23,13 @@ export function springRedis(document: ConfigDocument): SpringRedis | undefined {
   const at = (...steps: string[]) => document.at([...path, ...steps])
   const tls = at('ssl') === true || at('ssl', 'enabled') === true
   const textAt = (...steps: string[]) => (at(...steps) as string | undefined) || undefined
-  const where = addressOf()
+  const address = addressOf()
   return {
-    ...where,
-    path: where.path,
+    ...address,
+    path: address.path,
     username: textAt('username'),
     password: textAt('password'),
-    tls: tls && !where.url.startsWith('rediss:'),
+    tls: tls && !address.url.startsWith('rediss:'),
     connectTimeoutMs: springDurationAt(document, [...path, 'connect-timeout']),
   }
 
@@ -41,7 +41,7 @@ export function springRedis(document: ConfigDocument): SpringRedis | undefined {
       if (database > 0) {
         document.addError(
           [...path!, 'database'],
-          'must be 0 with Sentinel or Cluster; use a prefix of the keys instead',
+          `must be 0 with Sentinel or Cluster, got ${database}; use store.prefix to separate keys`,
         )
       }
       if (nodes !== '') return { url: `redis+cluster://${nodes}`, path: [...path!, 'cluster', 'nodes'] }
@@ -60,7 +60,7 @@ export function springRedis(document: ConfigDocument): SpringRedis | undefined {
   }
 }
 
-/** A list, or one text separated by commas. */
+/** Joins a list, or one text separated by commas, with commas. */
 function nodesIn(value: unknown): string {
   const nodes = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value.map(String) : []
   return nodes

@@ -25,11 +25,11 @@ interface RedisStoreConfig {
   readonly denialCacheMs: number
 }
 
-/** The longest deadline. The library has the same maximum. */
+/** The maximum of both timeouts, which the library has too. */
 const MAX_WAIT = { max: '1m' }
 const MAX_WAIT_MS = 60_000
 
-/** The error in the address of a store, without a password; undefined if the address is valid. */
+/** Describes what is wrong with the address of a store, without its password; undefined if it is valid. */
 export function storeProblem(url: string): string | undefined {
   if (url === 'memory') return undefined
   try {
@@ -37,7 +37,7 @@ export function storeProblem(url: string): string | undefined {
     return undefined
   } catch (error) {
     if (!(error instanceof TidegateError)) throw error
-    return `${errorMessageWithoutField(error)}; or memory`
+    return `${errorMessageWithoutField(error)}, or memory`
   }
 }
 
@@ -51,12 +51,12 @@ export function readStore(document: ConfigDocument, overridingUrl: string | unde
   if (problem !== undefined)
     document.addError(spring?.path ?? (isText ? ['store'] : ['store', 'url']), problem)
   const url = overridingUrl ?? inFile
-  const maxKeys = option.whole('store', 'maxKeys')
+  const maxKeys = option.wholeNumber('store', 'maxKeys')
   const deadlineMs = option.durationMs(['store', 'deadline'], MAX_WAIT)
   const denialCacheMs = option.durationMs(['store', 'denialCache'], { minMs: 0 })
   const options = Object.freeze({
     prefix: option.text('store', 'prefix'),
-    maxBatch: option.whole('store', 'maxBatch'),
+    maxBatch: option.wholeNumber('store', 'maxBatch'),
     connectTimeoutMs: option.durationMs(['store', 'connectTimeout'], MAX_WAIT),
     ...login(document),
     ...tls(document),
@@ -67,7 +67,7 @@ export function readStore(document: ConfigDocument, overridingUrl: string | unde
   return Object.freeze({ kind: 'redis', url, scheme, options, deadlineMs, denialCacheMs })
 }
 
-/** Options under `store` override them. */
+/** The Redis options of a Spring file, except for those that `store` overrides. */
 function springOptions(document: ConfigDocument, spring: SpringRedis): Partial<RedisStoreOptions> {
   const { username, password, tls, connectTimeoutMs } = spring
   const isMissing = (name: string) => document.at(['store', name]) === undefined

@@ -4,20 +4,21 @@ import type { BreakerSettings } from '../route.js'
 import { BREAKER_DEFAULTS } from '../upstreams/circuit-breaker.js'
 import { springDurationAt } from './spring-duration.js'
 
-/** The options of a circuit breaker under `resilience4j.circuitbreaker`: its own, of its base, or the defaults. */
+/** Reads the options of a circuit breaker from `resilience4j.circuitbreaker`: its own, those of its base, or the defaults. */
 export function breakerSettings(document: ConfigDocument, name: string): BreakerSettings {
   const places = placesOf(document, 'circuitbreaker', name)
   const first = <T>(read: (place: string[]) => T | undefined) =>
     places.map(read).find((value) => value !== undefined)
-  const whole = (option: string) => first((place) => numberAt(document, [...place, option]))
+  const wholeNumber = (option: string) => first((place) => numberAt(document, [...place, option]))
   return Object.freeze({
-    slidingWindowSize: whole('sliding-window-size') ?? BREAKER_DEFAULTS.slidingWindowSize,
-    minimumNumberOfCalls: whole('minimum-number-of-calls') ?? BREAKER_DEFAULTS.minimumNumberOfCalls,
-    failureRateThreshold: whole('failure-rate-threshold') ?? BREAKER_DEFAULTS.failureRateThreshold,
+    slidingWindowSize: wholeNumber('sliding-window-size') ?? BREAKER_DEFAULTS.slidingWindowSize,
+    minimumNumberOfCalls: wholeNumber('minimum-number-of-calls') ?? BREAKER_DEFAULTS.minimumNumberOfCalls,
+    failureRateThreshold: wholeNumber('failure-rate-threshold') ?? BREAKER_DEFAULTS.failureRateThreshold,
     waitMs:
       first((place) => springDurationAt(document, [...place, 'wait-duration-in-open-state'])) ??
       BREAKER_DEFAULTS.waitMs,
-    halfOpenCalls: whole('permitted-number-of-calls-in-half-open-state') ?? BREAKER_DEFAULTS.halfOpenCalls,
+    halfOpenCalls:
+      wholeNumber('permitted-number-of-calls-in-half-open-state') ?? BREAKER_DEFAULTS.halfOpenCalls,
   })
 }
 
@@ -31,11 +32,12 @@ export function breakerTimeoutMs(document: ConfigDocument, name: string): number
 /** The sections that apply to a breaker, the most specific first. */
 function placesOf(document: ConfigDocument, kind: string, name: string): string[][] {
   const path = (group: string) => ['resilience4j', kind, group]
-  const keyIn = (group: string, wanted: string) => {
+  const keyIn = (group: string, entryName: string) => {
     const entries = document.at(path(group))
     const names = typeof entries === 'object' && entries !== null ? Object.keys(entries) : []
     return (
-      names.find((key) => key === wanted) ?? names.find((key) => relaxedName(key) === relaxedName(wanted))
+      names.find((key) => key === entryName) ??
+      names.find((key) => relaxedName(key) === relaxedName(entryName))
     )
   }
   const instance = keyIn('instances', name)

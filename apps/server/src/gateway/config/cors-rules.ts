@@ -31,12 +31,16 @@ function ruleAt(document: ConfigDocument, path: Path, pattern: string): CorsRule
   const patterns = listAt('allowedOriginPatterns')
   const allowCredentials = document.at([...path, 'allowCredentials']) === true
   if (origins.length + patterns.length === 0) {
-    document.addError(path, 'allowedOrigins is missing; write for example [https://app.example.com]', 'key')
+    document.addError(
+      path,
+      'allowedOrigins is missing; write for example allowedOrigins: [https://app.example.com]',
+      'key',
+    )
   }
   if (origins.includes('*') && allowCredentials) {
     document.addError(
       [...path, 'allowedOrigins'],
-      'must not be * with allowCredentials: every page could send requests with the credentials of its visitor; list the origins, or use allowedOriginPatterns',
+      'must not be * with allowCredentials, because any page could then use the credentials of its visitors; list the origins, or use allowedOriginPatterns',
     )
   }
   let compiled: CorsRule['pattern'] | undefined
@@ -51,7 +55,7 @@ function ruleAt(document: ConfigDocument, path: Path, pattern: string): CorsRule
     return matches ?? []
   })
   for (const origin of origins) checkOrigin(document, [...path, 'allowedOrigins'], origin)
-  const known = new Set(origins.map(normalizeOrigin))
+  const allowedOrigins = new Set(origins.map(normalizeOrigin))
   const methods =
     document.at([...path, 'allowedMethods']) === undefined ? ['GET', 'HEAD'] : listAt('allowedMethods')
   const headers = listAt('allowedHeaders')
@@ -62,9 +66,9 @@ function ruleAt(document: ConfigDocument, path: Path, pattern: string): CorsRule
   if (!document.isValid(path) || compiled === undefined) return undefined
   return Object.freeze({
     pattern: compiled,
-    allowsAll: known.has('*'),
+    allowsAll: allowedOrigins.has('*'),
     allowsOrigin: (origin: string) =>
-      known.has(normalizeOrigin(origin)) || matchers.some((matches) => matches(origin)),
+      allowedOrigins.has(normalizeOrigin(origin)) || matchers.some((matches) => matches(origin)),
     methods: methods.includes('*') ? undefined : new Set(methods.map((method) => method.toUpperCase())),
     headers: headers.includes('*') ? undefined : new Set(headers.map((header) => header.toLowerCase())),
     exposedHeaders: listAt('exposedHeaders'),
@@ -73,7 +77,7 @@ function ruleAt(document: ConfigDocument, path: Path, pattern: string): CorsRule
   })
 }
 
-/** A list, or one text separated by commas. */
+/** Splits a list, or one text separated by commas. */
 function textsIn(value: unknown): string[] {
   const texts = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value.map(String) : []
   return texts.map((text) => text.trim()).filter((text) => text !== '')
@@ -82,17 +86,17 @@ function textsIn(value: unknown): string[] {
 function checkOrigin(document: ConfigDocument, path: Path, origin: string): void {
   if (origin === '*' || origin === 'null' || /^[a-z][a-z\d+.-]*:\/\/[^/?#\s*]+\/?$/i.test(origin)) return
   const isPattern = origin.includes('*')
-  const instead = isPattern
-    ? 'contains *; write it under allowedOriginPatterns'
+  const problem = isPattern
+    ? 'contains *; move it to allowedOriginPatterns'
     : 'is not an origin; write scheme, host and port, such as https://app.example.com'
-  document.addError(path, `${quote(origin)} ${instead}`)
+  document.addError(path, `${quote(origin)} ${problem}`)
 }
 
 function normalizeOrigin(origin: string): string {
   return origin.toLowerCase().replace(/\/$/, '')
 }
 
-/** `https://*.example.com`, and `[8080,8081]` or `[*]` for ports. */
+/** Compiles `https://*.example.com`, with ports as `:[8080,8081]` or `:[*]`. */
 function originMatcher(pattern: string): (origin: string) => boolean {
   if (pattern === '*') return () => true
   const [, host = '', ports] = /^(.*?)(?::\[([\d,*]+)\])?\/?$/.exec(pattern) ?? []
@@ -103,23 +107,21 @@ function originMatcher(pattern: string): (origin: string) => boolean {
   const port = ports === undefined ? '' : ports === '*' ? '(?::\\d+)?' : `:(?:${ports.replaceAll(',', '|')})`
   const compiled = compileRegExp(`(?i)${source}${port}`)
   if ('problem' in compiled)
-    throw invalid(
-      `${quote(pattern)} is not a valid pattern of origins; write for example https://*.example.com`,
-    )
+    throw invalid(`${quote(pattern)} is not a valid origin pattern; write for example https://*.example.com`)
   return (origin) => compiled.test(origin)
 }
 
-/** As in Spring, a number is in seconds. */
+/** Reads `maxAge`. As in Spring, a number is in seconds. */
 function maxAgeAt(document: ConfigDocument, path: Path): number {
-  const given = document.at(path) ?? document.schemaAt(path)?.default
+  const value = document.at(path) ?? document.schemaAt(path)?.default
   if (!document.isValid(path)) return 0
-  const seconds = /^\d+$/.test(String(given))
-    ? Number(given)
-    : (parseSpringDuration(given) ?? Number.NaN) / 1000
+  const seconds = /^\d+$/.test(String(value))
+    ? Number(value)
+    : (parseSpringDuration(value) ?? Number.NaN) / 1000
   if (Number.isInteger(seconds) && seconds <= MAX_AGE_SECONDS) return seconds
   document.addError(
     path,
-    `must be whole seconds up to a year, such as 3600 or 1h, got ${JSON.stringify(given)}`,
+    `must be whole seconds up to a year, such as 3600 or 1h, got ${JSON.stringify(value)}`,
   )
   return 0
 }

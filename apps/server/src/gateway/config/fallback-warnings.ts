@@ -2,7 +2,7 @@ import type { ConfigDocument } from '../../config-file/document.js'
 import type { GatewayRequest } from '../route.js'
 import type { RouteConfig } from './route-reader.js'
 
-/** Warns of fallbacks without a route: a controller of the Spring application does not exist here. */
+/** Warns of fallbacks without a route. In Spring, a controller of the application may handle them. */
 export function warnOfFallbacks(document: ConfigDocument, routes: readonly RouteConfig[]): void {
   for (const { id, at, breaker } of routes) {
     const fallback = breaker?.fallback
@@ -12,7 +12,7 @@ export function warnOfFallbacks(document: ConfigDocument, routes: readonly Route
     if (hasRoute) continue
     document.addWarning(
       at,
-      `no route matches ${fallback.path}, the fallback of ${id}, so 503 is sent instead; add a route for it`,
+      `no route matches ${fallback.path}, the fallback of ${id}, so clients get 503; add a route for it`,
       'key',
     )
   }

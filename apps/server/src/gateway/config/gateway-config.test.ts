@@ -202,8 +202,8 @@ describe.each(PLACES)("Spring's routes under %s", (_, fileOf) => {
   })
 })
 
-describe('the gateway of a file', () => {
-  it('is undefined without routes, and may be in several places at once', () => {
+describe('the gateway configuration', () => {
+  it('is undefined without routes, and may be in several sections at once', () => {
     const without = loadConfig({ text: 'port: 8081', env: {} })
     expect('config' in without && without.config.gateway).toBeUndefined()
     const route = (id: string) => `[{ id: ${id}, uri: "http://localhost:1", predicates: [Path=/a] }]`
@@ -229,7 +229,7 @@ describe('the gateway of a file', () => {
     expect(gateway.listen).toMatchObject(listen)
   })
 
-  it('has connection limits: by default a tenth for one client', () => {
+  it('limits connections: by default a tenth of the maximum for one client', () => {
     const connectionsOf = (line: string) =>
       gatewayOf(`gateway:\n  ${line}\n  routes: [{ uri: "http://localhost:1" }]`).connections
     expect(connectionsOf('accessLog: off')).toStrictEqual({ max: 10_000, maxPerClient: 1000 })
@@ -240,7 +240,7 @@ describe('the gateway of a file', () => {
       configErrorsIn(
         'gateway: { connections: { max: 5, maxPerClient: 6 }, routes: [{ uri: "http://a:1" }] }',
       ),
-    ).toStrictEqual([expect.stringContaining('gateway.connections.maxPerClient: must not be more than max')])
+    ).toStrictEqual([expect.stringContaining('gateway.connections.maxPerClient: must be at most max')])
   })
 
   it('has timeouts, which a route may override', () => {
@@ -280,7 +280,7 @@ gateway:
     expect(routes[1]!.upstreams).toStrictEqual(['https://c:1'])
   })
 
-  it('gives routes without an id one that does not depend on other routes', () => {
+  it('derives a default id from the route alone', () => {
     const ids = (...ports: number[]) =>
       gatewayOf(
         `gateway: { routes: [${ports.map((port) => `{ uri: "http://localhost:${port}" }`).join(', ')}] }`,
@@ -291,7 +291,7 @@ gateway:
     expect(ids(1, 1)).toStrictEqual([first, `${first}-2`])
   })
 
-  it('names the policies of filters uniquely after any id of a route', () => {
+  it('gives the policies of filters unique names, whatever the id of the route', () => {
     const ids = ['api', 'API', 'api/v1', '사용자', '_x', 'a'.repeat(64), `${'a'.repeat(64)}b`, 'constructor']
     const routes = ids.map(
       (id) =>
@@ -307,14 +307,14 @@ gateway:
     for (const name of names) expect(name).toMatch(/^[a-z0-9][a-z0-9_-]{0,63}$/)
   })
 
-  it('gives a limiter of the default filters a policy for each route', () => {
+  it('gives a default filter one policy per route', () => {
     const { policies } = gatewayOf(
       'gateway: { defaultFilters: [FixedWindowRateLimiter], routes: [{ id: a, uri: "http://localhost:1" }, { id: b, uri: "http://localhost:1" }] }',
     )
     expect(policies.map(({ name }) => name)).toStrictEqual(['a-fixed-window', 'b-fixed-window'])
   })
 
-  it('has key resolvers, as expressions and as templates, which may replace the built-in one', () => {
+  it('accepts key resolvers as expressions and templates, which may replace the built-in one', () => {
     const file = (resolver: string) => `
 gateway:
   keyResolvers:

@@ -1,6 +1,6 @@
 import type { Policy } from '@tidegate/core'
 import type { Template } from '@tidegate/http'
-import type { Path } from '../../config-file/config-error.js'
+import { type Path, quote } from '../../config-file/config-error.js'
 import { readConnections } from '../../config-file/connection-limits.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import { collectError } from '../../config-file/factory.js'
@@ -33,19 +33,22 @@ export interface GatewayConfig {
   readonly accessLog: 'off' | 'json' | 'combined'
 }
 
-const OWN: Path = ['gateway']
+const GATEWAY: Path = ['gateway']
 
 /** Undefined if the file has no gateway. */
 export function readGateway(document: ConfigDocument, file: RouteReferences): GatewayConfig | undefined {
-  const places = [OWN, ...SPRING_PLACES.filter((place) => document.at([...place, 'enabled']) !== false)]
-  const isConfigured = document.at(OWN) !== undefined || places.some((place) => hasRoutes(document, place))
+  const places = [GATEWAY, ...SPRING_PLACES.filter((place) => document.at([...place, 'enabled']) !== false)]
+  const isConfigured =
+    document.at(GATEWAY) !== undefined || places.some((place) => hasRoutes(document, place))
   if (!isConfigured) return undefined
   const option = optionOf(document)
-  const timeoutMs = (own: string, springs: string) => {
-    const paths = SPRING_PLACES.map((place) => [...place, 'httpclient', springs])
+  const timeoutMs = (name: string, springName: string) => {
+    const paths = SPRING_PLACES.map((place) => [...place, 'httpclient', springName])
     const spring =
-      document.at([...OWN, own]) === undefined ? paths.map((path) => springDurationAt(document, path)) : []
-    return spring.find((ms) => ms !== undefined) ?? option.durationMs(['gateway', own])
+      document.at([...GATEWAY, name]) === undefined
+        ? paths.map((path) => springDurationAt(document, path))
+        : []
+    return spring.find((ms) => ms !== undefined) ?? option.durationMs(['gateway', name])
   }
   const reader = createRouteReader(document, {
     ...file,
@@ -64,7 +67,7 @@ export function readGateway(document: ConfigDocument, file: RouteReferences): Ga
   if (paths.length === 0) {
     document.addError(
       ['gateway', 'routes'],
-      'are missing; write for example routes: [{ uri: http://localhost:8081 }]',
+      'is missing; write for example routes: [{ uri: http://localhost:8081 }]',
     )
   }
   const routes = paths.flatMap((path) => reader.routeAt(path) ?? [])
@@ -76,14 +79,14 @@ export function readGateway(document: ConfigDocument, file: RouteReferences): Ga
     policies: Object.freeze(reader.policies()),
     cors: Object.freeze(readCorsRules(document)),
     connections: readConnections(document, ['gateway']),
-    maxConnections: option.whole('gateway', 'maxConnections'),
-    minBodyRate: option.whole('gateway', 'minBodyRate'),
+    maxConnections: option.wholeNumber('gateway', 'maxConnections'),
+    minBodyRate: option.wholeNumber('gateway', 'minBodyRate'),
     accessLog: option.text('gateway', 'accessLog') as GatewayConfig['accessLog'],
   })
 }
 
 function ignoredFilters(document: ConfigDocument): string[] {
-  const path = [...OWN, 'ignoreFilters']
+  const path = [...GATEWAY, 'ignoreFilters']
   const names = document.isValid(path) ? document.at(path) : undefined
   return Array.isArray(names) ? (names as string[]) : []
 }
@@ -106,11 +109,12 @@ function readResolvers(document: ConfigDocument): Map<string, Template> {
   for (const [name, text] of Object.entries(entries)) {
     const at = [...path, name]
     if (!/^[\w$-]+$/.test(name)) {
-      document.addError(at, 'must consist of letters, digits, _, $ and -, such as userKeyResolver', 'key')
+      const message = `the name must have only letters, digits, _, $ and -, such as userKeyResolver, got ${quote(name)}`
+      document.addError(at, message, 'key')
     }
     if (typeof text !== 'string') continue
     collectError(document, at, () => resolvers.set(name, parseResolver(text)))
-    // A resolver with an error is defined too, so that references to it are not reported.
+    // Defined also after an error, so that references to it are not reported.
     if (!resolvers.has(name)) resolvers.set(name, parseResolver("'stand-in'"))
   }
   return resolvers

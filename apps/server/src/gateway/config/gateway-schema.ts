@@ -1,7 +1,7 @@
 import { connectionsSchema } from '../../config-file/connection-limits-schema.js'
 import { type JsonSchema, section, type Values } from '../../config-file/json-schema.js'
 
-/** Cross-origin requests, by path. The names of the fields are Spring's. */
+/** The schema of CORS rules by path. The names of the fields are Spring's. */
 export function corsSchema({ text, trueOrFalse, duration }: Values): JsonSchema {
   const list = (description: string, example: string): JsonSchema => ({
     type: ['string', 'array'],
@@ -73,7 +73,7 @@ function nameIn(shortcut: string): string {
   return shortcut.slice(0, shortcut.indexOf('='))
 }
 
-export function routesSchema({ text, whole, duration, trueOrFalse }: Values): JsonSchema {
+export function routesSchema({ text, wholeNumber, duration, trueOrFalse }: Values): JsonSchema {
   return {
     type: 'array',
     description: 'Routes to upstreams. A request takes the first route that matches, in ascending order.',
@@ -97,7 +97,7 @@ export function routesSchema({ text, whole, duration, trueOrFalse }: Values): Js
           items: text({ examples: ['http://localhost:8081'] }),
           examples: ['http://localhost:8081'],
         },
-        order: whole({
+        order: wholeNumber({
           description: 'Routes with a smaller order are tried first.',
           minimum: -2_147_483_648,
           maximum: 2_147_483_647,
@@ -142,7 +142,7 @@ export const defaultFiltersSchema = () =>
   parts('Filters of every route, before its own.', ['AddResponseHeader=X-Response-Default-Red, Default-Blue'])
 
 export function gatewaySchema(values: Values): JsonSchema {
-  const { text, word, whole, duration, place, trueOrFalse } = values
+  const { text, word, wholeNumber, duration, place, trueOrFalse } = values
   return {
     ...section('A reverse proxy in front of your services, with rate limits per route. Default: none.', {
       listen: place({
@@ -156,7 +156,7 @@ export function gatewaySchema(values: Values): JsonSchema {
             description: 'The address to listen on; 0.0.0.0 or :: for all addresses.',
             default: '127.0.0.1',
           }),
-          port: whole({
+          port: wholeNumber({
             description: 'The port to listen on; 0 for any free port.',
             minimum: 0,
             maximum: 65_535,
@@ -185,7 +185,7 @@ export function gatewaySchema(values: Values): JsonSchema {
       defaultFilters: defaultFiltersSchema(),
       'default-filters': {
         ...defaultFiltersSchema(),
-        description: 'The same as defaultFilters, in the spelling of Spring.',
+        description: "The same as defaultFilters, in Spring's spelling.",
       },
       ignoreFilters: {
         type: 'array',
@@ -193,7 +193,11 @@ export function gatewaySchema(values: Values): JsonSchema {
           'Names of filters in a Spring file to ignore: check that the routes are safe without them.',
         default: [],
         uniqueItems: true,
-        items: text({ pattern: '^[\\w$.-]{1,128}$', examples: ['JwtAuthentication'] }),
+        items: text({
+          title: 'the name of a filter',
+          pattern: '^[\\w$.-]{1,128}$',
+          examples: ['JwtAuthentication'],
+        }),
       },
       cors: corsSchema(values),
       keyResolvers: {
@@ -212,7 +216,7 @@ export function gatewaySchema(values: Values): JsonSchema {
         default: '30s',
       }),
       bodyTimeout: duration({ description: 'How long an upstream may pause within a body.', default: '30s' }),
-      minBodyRate: whole({
+      minBodyRate: wholeNumber({
         description:
           'Bytes per second at which a request body must arrive on average, after its first 20 seconds; 0 accepts any rate.',
         minimum: 0,
@@ -220,7 +224,7 @@ export function gatewaySchema(values: Values): JsonSchema {
         default: 100,
       }),
       connections: connectionsSchema(values),
-      maxConnections: whole({
+      maxConnections: wholeNumber({
         description: 'Maximum number of connections to one upstream.',
         minimum: 1,
         maximum: 65_535,

@@ -8,10 +8,10 @@ import { durationAt } from './route-timeouts.js'
 export function healthCheckAt(document: ConfigDocument, path: Path): HealthCheck | undefined {
   const entry = document.at(path)
   if (typeof entry !== 'object' || entry === null) return undefined
-  const given = (entry as { path?: unknown }).path
-  const target = typeof given === 'string' ? canonicalPath(given) : undefined
-  if (typeof given === 'string' && target === undefined) {
-    document.addError([...path, 'path'], `${quote(given)} is not a valid path; write for example /health`)
+  const { path: url } = entry as { path?: unknown }
+  const target = typeof url === 'string' ? canonicalPath(url) : undefined
+  if (typeof url === 'string' && target === undefined) {
+    document.addError([...path, 'path'], `${quote(url)} is not a valid path; write for example /health`)
   }
   const ms = (name: string) =>
     durationAt(document, [...path, name], document.schemaAt([...path, name])?.default) ?? 1

@@ -13,13 +13,13 @@ export interface Listen {
 
 export function readListen(document: ConfigDocument, servicePort: number): Listen {
   const path = ['gateway', 'listen']
-  const written = document.at(path)
-  const given = !document.isValid(path) ? undefined : (written ?? springListen(document))
-  const fields = typeof given === 'object' && given !== null ? (given as Partial<Listen>) : placeOf(given)
+  const own = document.at(path)
+  const value = !document.isValid(path) ? undefined : (own ?? springListen(document))
+  const fields = typeof value === 'object' && value !== null ? (value as Partial<Listen>) : addressOf(value)
   if (fields === undefined) {
     document.addError(
       path,
-      `${quote(String(given))} is not an address to listen on; write 8000, 0.0.0.0:8000 or [::]:8000`,
+      `${quote(String(value))} is not an address to listen on; write for example 8000, 0.0.0.0:8000 or [::]:8000`,
     )
   }
   const listen: Listen = Object.freeze({
@@ -35,17 +35,16 @@ export function readListen(document: ConfigDocument, servicePort: number): Liste
     )
   }
   if (listen.port !== 0 && listen.port === servicePort) {
-    const at =
-      written === undefined ? ['server', 'port'] : typeof given === 'object' ? [...path, 'port'] : path
+    const at = own === undefined ? ['server', 'port'] : typeof value === 'object' ? [...path, 'port'] : path
     document.addError(
       at,
-      `the API of the service already listens on ${servicePort}; choose another port, or change the option port`,
+      `port ${servicePort} is already used by the API of the service; choose another port, or change the option port`,
     )
   }
   return listen
 }
 
-/** `server` of a Spring file. */
+/** Reads `server` of a Spring file. */
 function springListen(document: ConfigDocument): Partial<Listen> | undefined {
   const at = (...path: string[]) => {
     const value = document.at(['server', ...path])
@@ -64,10 +63,10 @@ function springListen(document: ConfigDocument): Partial<Listen> | undefined {
   }
 }
 
-/** `8000`, `127.0.0.1:8000`, `[::1]:8000` or `localhost:8000`. */
-function placeOf(given: unknown): Partial<Listen> | undefined {
-  if (given === undefined) return {}
-  const match = /^(?:(\[[\da-f:.]{2,45}\]|[\w.-]{1,253}):)?(\d{1,5})$/i.exec(String(given))
+/** Parses `8000`, `127.0.0.1:8000`, `[::1]:8000` or `localhost:8000`. */
+function addressOf(value: unknown): Partial<Listen> | undefined {
+  if (value === undefined) return {}
+  const match = /^(?:(\[[\da-f:.]{2,45}\]|[\w.-]{1,253}):)?(\d{1,5})$/i.exec(String(value))
   if (match === null || Number(match[2]) > 65_535) return undefined
   const host = match[1]?.replace(/^\[|\]$/g, '')
   return { port: Number(match[2]), ...(host === undefined ? {} : { host }) }

@@ -6,10 +6,10 @@ import { choiceOf, didYouMean } from '../../config-file/suggestions.js'
 import type { Part } from '../spring/part.js'
 import { parseShortcut } from '../spring/shortcut.js'
 
-/** All supported predicates or filters. */
+/** All predicates, or all filters. */
 export interface PartCatalog<Site, Made> {
   readonly kind: 'predicate' | 'filter'
-  readonly known: Readonly<Record<string, Part<Site, Made>>>
+  readonly parts: Readonly<Record<string, Part<Site, Made>>>
   /** Names that only Spring supports, with advice. */
   readonly unsupported: Readonly<Record<string, string>>
   /** Names that only Spring supports, and that are left out with a warning. Default: none. */
@@ -18,17 +18,18 @@ export interface PartCatalog<Site, Made> {
   readonly ignored?: ReadonlySet<string>
 }
 
-interface Given {
+/** The value of an argument, and its path in the file. */
+interface ArgumentValue {
   readonly value: unknown
   readonly path: Path
 }
 
 /** A predicate or filter as written in the file. */
-interface Written {
+interface WrittenPart {
   readonly name: string
   /** Values by position: of a shortcut, or named `_genkey_0`, `_genkey_1`. */
-  readonly inOrder: readonly Given[]
-  readonly named: ReadonlyMap<string, Given>
+  readonly inOrder: readonly ArgumentValue[]
+  readonly named: ReadonlyMap<string, ArgumentValue>
 }
 
 /**
@@ -38,41 +39,42 @@ interface Written {
 export function readPart<Site, Made>(
   document: ConfigDocument,
   path: Path,
-  parts: PartCatalog<Site, Made>,
+  catalog: PartCatalog<Site, Made>,
   site: Site,
 ): Made | undefined {
-  const written = writtenAt(document, path, parts.kind)
+  const written = writtenAt(document, path, catalog.kind)
   if (written === undefined) return undefined
-  if (isLeftOut(document, path, written.name, parts)) return undefined
-  const part = partNamed(document, path, written.name, parts)
+  if (isIgnored(document, path, written.name, catalog)) return undefined
+  const part = partNamed(document, path, written.name, catalog)
   if (part === undefined) return undefined
-  const given = givenTo(document, path, part.hasNamedShortcut ? withNames(written) : written, part)
-  const isKnown = document.isValid(path)
+  const values = assignArguments(document, path, part.hasNamedShortcut ? withNames(written) : written, part)
+  const areNamesValid = document.isValid(path)
   const args: Record<string, unknown> = {}
   /** Errors of a shortcut are reported together, at the position of the whole text. */
-  const inShortcut: string[] = []
-  const wrong = (name: string, problem: string) => {
-    const at = given.get(name)
-    if (at !== undefined && at.path.length > path.length) document.addError(at.path, problem)
-    else inShortcut.push(`${name} ${problem}`)
+  const shortcutProblems: string[] = []
+  const report = (name: string, problem: string) => {
+    const argument = values.get(name)
+    if (argument !== undefined && argument.path.length > path.length)
+      document.addError(argument.path, problem)
+    else shortcutProblems.push(`${name} ${problem}`)
   }
-  let isWhole = true
+  let isComplete = true
   for (const [name, { read, fallback, isRequired }] of Object.entries(part.args)) {
-    const at = given.get(name)
+    const argument = values.get(name)
     args[name] = fallback
-    if (at !== undefined) {
+    if (argument !== undefined) {
       attempt(
         () => {
-          args[name] = read(at.value)
+          args[name] = read(argument.value)
         },
-        (problem) => wrong(name, problem),
+        (problem) => report(name, problem),
       )
-    } else if (isRequired && isKnown) wrong(name, `is missing; write for example ${part.example}`)
-    if (isRequired && args[name] === undefined) isWhole = false
+    } else if (isRequired && areNamesValid) report(name, `is missing; write for example ${part.example}`)
+    if (isRequired && args[name] === undefined) isComplete = false
   }
   let result: Made | undefined
-  // Build it with defaults for invalid arguments, so that the others are checked too.
-  if (isWhole) {
+  // Built with defaults in place of invalid arguments, so that the others are checked too.
+  if (isComplete) {
     attempt(
       () => {
         result = part.make(args, site)
@@ -80,15 +82,16 @@ export function readPart<Site, Made>(
       (problem, field) => {
         if (field === undefined || !Object.hasOwn(part.args, field))
           document.addError(path, `${written.name}: ${problem}`)
-        else if (inShortcut.length === 0) wrong(field, problem)
+        else if (shortcutProblems.length === 0) report(field, problem)
       },
     )
   }
-  if (inShortcut.length > 0) document.addError(path, `${written.name}: ${inShortcut.join('; and ')}`)
+  if (shortcutProblems.length > 0)
+    document.addError(path, `${written.name}: ${shortcutProblems.join('; and ')}`)
   return document.isValid(path) ? result : undefined
 }
 
-function writtenAt(document: ConfigDocument, path: Path, kind: string): Written | undefined {
+function writtenAt(document: ConfigDocument, path: Path, kind: string): WrittenPart | undefined {
   const value = document.at(path)
   if (typeof value === 'string') {
     const { name, values } = parseShortcut(value)
@@ -97,42 +100,47 @@ function writtenAt(document: ConfigDocument, path: Path, kind: string): Written 
   if (!isObject(value)) return undefined
   const { name, args } = value
   if (typeof name !== 'string') return undefined
-  const flat = new Map<string, Given>()
+  const flat = new Map<string, ArgumentValue>()
   if (Array.isArray(args)) {
     document.addError(
       [...path, 'args'],
-      `of a ${kind} must be names and values; write for example args: { name: value }`,
+      `must be keys and values, not a list; write for example args: ${exampleArgs(kind)}`,
     )
   } else if (isObject(args)) flatten(args, [...path, 'args'], '', flat)
-  const inOrder: Given[] = []
-  const named = new Map<string, Given>()
-  for (const [key, given] of flat) {
+  const inOrder: ArgumentValue[] = []
+  const named = new Map<string, ArgumentValue>()
+  for (const [key, argument] of flat) {
     const place = /^_genkey_(\d{1,3})$/.exec(key)?.[1]
-    if (place === undefined) named.set(key, given)
-    else inOrder[Number(place)] = given
+    if (place === undefined) named.set(key, argument)
+    else inOrder[Number(place)] = argument
   }
-  return { name, inOrder: inOrder.filter((given) => given !== undefined), named }
+  return { name, inOrder: inOrder.filter((argument) => argument !== undefined), named }
 }
 
-/** `{ redis-rate-limiter: { replenishRate: 1 } }` as `redis-rate-limiter.replenishRate`. */
-function flatten(args: Record<string, unknown>, path: Path, before: string, into: Map<string, Given>): void {
+/** Flattens `{ redis-rate-limiter: { replenishRate: 1 } }` to `redis-rate-limiter.replenishRate`. */
+function flatten(
+  args: Record<string, unknown>,
+  path: Path,
+  before: string,
+  into: Map<string, ArgumentValue>,
+): void {
   for (const [key, value] of Object.entries(args)) {
     if (isObject(value)) flatten(value, [...path, key], `${before}${key}.`, into)
     else into.set(before + key, { value, path: [...path, key] })
   }
 }
 
-/** Warns about a part that is left out. */
-function isLeftOut<Site, Made>(
+/** Whether a part is ignored. If so, adds a warning. */
+function isIgnored<Site, Made>(
   document: ConfigDocument,
   path: Path,
   name: string,
   { kind, withoutEffect = {}, ignored }: PartCatalog<Site, Made>,
 ): boolean {
-  const isIgnored = ignored?.has(name) === true
-  const why = isIgnored ? 'it is listed in gateway.ignoreFilters' : withoutEffect[name]
-  if (!isIgnored && !Object.hasOwn(withoutEffect, name)) return false
-  document.addWarning(path, `the ${kind} ${name} is ignored: ${why}`)
+  const isListed = ignored?.has(name) === true
+  if (!isListed && !Object.hasOwn(withoutEffect, name)) return false
+  const reason = isListed ? 'it is listed in gateway.ignoreFilters' : withoutEffect[name]
+  document.addWarning(path, `the ${kind} ${name} is ignored: ${reason}`)
   return true
 }
 
@@ -140,37 +148,37 @@ function partNamed<Site, Made>(
   document: ConfigDocument,
   path: Path,
   name: string,
-  { kind, known, unsupported }: PartCatalog<Site, Made>,
+  { kind, parts, unsupported }: PartCatalog<Site, Made>,
 ): Part<Site, Made> | undefined {
-  if (Object.hasOwn(known, name)) return known[name]
+  if (Object.hasOwn(parts, name)) return parts[name]
   const at = isObject(document.at(path)) ? [...path, 'name'] : path
   if (Object.hasOwn(unsupported, name)) {
-    document.addError(at, `the ${kind} ${name} of Spring is not supported: ${unsupported[name]}`)
+    document.addError(at, `Spring's ${kind} ${name} is not supported: ${unsupported[name]}`)
     return undefined
   }
-  const names = Object.keys(known)
+  const names = Object.keys(parts)
   if (kind === 'filter' && path[0] === 'spring') {
-    const near = didYouMean(
+    const suggestion = didYouMean(
       name,
       names.filter((other) => other[0] === name[0]),
     )
     const isClassName = /^[\w$.-]+$/.test(name)
     const advice = !isClassName
-      ? 'write a name with values, such as StripPrefix=1'
-      : `if it is a class of your application, and the routes are safe without it, write gateway: { ignoreFilters: [${name}] }`
+      ? 'write a name, or a name with values such as StripPrefix=1'
+      : `if it is a class of your application and the routes are safe without it, write gateway: { ignoreFilters: [${name}] }`
     document.addError(
       at,
-      `there is no filter ${quote(name)}; ${near === undefined ? '' : `${near} `}${advice}`,
+      `unknown filter ${quote(name)}; ${suggestion === undefined ? '' : `${suggestion} `}${advice}`,
     )
     return undefined
   }
-  const instead = didYouMean(name, names) ?? choiceOf(names)
-  document.addError(at, `there is no ${kind} ${quote(name)}; ${instead}`)
+  const advice = didYouMean(name, names) ?? choiceOf(names)
+  document.addError(at, `unknown ${kind} ${quote(name)}; ${advice}`)
   return undefined
 }
 
 /** Treats `name=value` in a shortcut as a named argument. */
-function withNames({ name, inOrder, named }: Written): Written {
+function withNames({ name, inOrder, named }: WrittenPart): WrittenPart {
   const all = new Map(named)
   const rest = inOrder.filter(({ value, path }) => {
     const [, key, text] = /^([A-Za-z]+)=(.+)$/s.exec(String(value)) ?? []
@@ -180,56 +188,56 @@ function withNames({ name, inOrder, named }: Written): Written {
   return { name, inOrder: rest, named: all }
 }
 
-/** Assigns the given values to the arguments of a part, and reports unknown names. */
-function givenTo<Site, Made>(
+/** Assigns the written values to the arguments of a part, and reports unknown names. */
+function assignArguments<Site, Made>(
   document: ConfigDocument,
   path: Path,
-  { name: of, inOrder, named }: Written,
+  { name: partName, inOrder, named }: WrittenPart,
   { args, shortcut, isList, example }: Part<Site, Made>,
-): Map<string, Given> {
-  const given = new Map<string, Given>()
+): Map<string, ArgumentValue> {
+  const values = new Map<string, ArgumentValue>()
   const names = new Map(Object.keys(args).map((name) => [normalizeName(name), name]))
   for (const [key, value] of named) {
     // Spring accepts a list under any name; `pattern` is the common one.
     const name =
       names.get(normalizeName(key)) ??
-      names.get(withoutPrefix(key, of)) ??
+      names.get(withoutPrefix(key, partName)) ??
       (isList && key === 'pattern' ? 'patterns' : undefined)
     if (name === undefined) {
-      const known = Object.keys(args)
-      const instead =
-        didYouMean(key, known) ?? (known.length === 0 ? `${of} has no arguments` : choiceOf(known))
-      document.addError(value.path, `is not an argument of ${of}; ${instead}`, 'key')
-    } else if (given.has(name)) document.addError(value.path, 'is duplicated; keep one', 'key')
-    else given.set(name, value)
+      const all = Object.keys(args)
+      const advice =
+        didYouMean(key, all) ?? (all.length === 0 ? `${partName} has no arguments` : choiceOf(all))
+      document.addError(value.path, `unknown argument of ${partName}; ${advice}`, 'key')
+    } else if (values.has(name)) document.addError(value.path, 'duplicate argument; keep one', 'key')
+    else values.set(name, value)
   }
   const [first] = inOrder
-  if (first === undefined) return given
+  if (first === undefined) return values
   if (isList) {
-    given.set(shortcut[0]!, { value: inOrder.map(({ value }) => value), path: first.path })
-    return given
+    values.set(shortcut[0]!, { value: inOrder.map(({ value }) => value), path: first.path })
+    return values
   }
   if (inOrder.length > shortcut.length) {
-    const most =
+    const maximum =
       shortcut.length === 0
         ? 'no values after its name'
         : `at most ${shortcut.length === 1 ? '1 value' : `${shortcut.length} values`}`
-    const why =
-      shortcut.length === 0 ? `write ${example}` : 'write a value that contains a comma with name and args'
-    document.addError(path, `${of} takes ${most}, got ${inOrder.length}; ${why}`)
+    const advice =
+      shortcut.length === 0 ? `write ${example}` : 'for a value with a comma, write name and args instead'
+    document.addError(path, `${partName} takes ${maximum}, got ${inOrder.length}; ${advice}`)
   }
   shortcut.forEach((name, i) => {
-    if (inOrder[i] !== undefined) given.set(name, inOrder[i])
+    if (inOrder[i] !== undefined) values.set(name, inOrder[i])
   })
-  return given
+  return values
 }
 
-/** `key-resolver` and `keyResolver` are one name, as they are in Spring. */
+/** `key-resolver` and `keyResolver` are the same name, as in Spring. */
 function normalizeName(name: string): string {
   return name.replaceAll('-', '').toLowerCase()
 }
 
-/** Spring names some arguments with the part as prefix, such as `weight.group` of Weight. */
+/** Some arguments in Spring have the name of the part as prefix, such as `weight.group` of Weight. */
 function withoutPrefix(key: string, part: string): string {
   const prefix = `${part.toLowerCase()}.`
   return normalizeName(key.startsWith(prefix) ? key.slice(prefix.length) : key)
@@ -242,6 +250,10 @@ function attempt(action: () => void, onError: (problem: string, field: string | 
     if (!(error instanceof TidegateError)) throw error
     onError(errorMessageWithoutField(error), error.field)
   }
+}
+
+function exampleArgs(kind: string): string {
+  return kind === 'predicate' ? '{ patterns: [/api/**] }' : '{ parts: 1 }'
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -13,7 +13,7 @@ export function routeBreaker(
 ): RouteBreaker | undefined {
   if (filter === undefined) return undefined
   const { name = id, fallback, statuses } = filter
-  const route = fallback?.origin === undefined ? undefined : plainRoute(id, fallback.origin, timeouts)
+  const route = fallback?.origin === undefined ? undefined : fallbackRoute(id, fallback.origin, timeouts)
   return Object.freeze({
     name,
     settings: breakerSettings(document, name),
@@ -22,7 +22,7 @@ export function routeBreaker(
   })
 }
 
-/** A breaker's time limit, if the file has one, bounds the time until the response begins. */
+/** Bounds `headersMs` by the time limit of the breaker, if the file has one. */
 export function withBreakerTimeout(
   document: ConfigDocument,
   id: string,
@@ -36,7 +36,7 @@ export function withBreakerTimeout(
 }
 
 /** A route to one upstream, without limits and filters. */
-function plainRoute(id: string, origin: string, timeouts: Route['timeouts']): Route {
+function fallbackRoute(id: string, origin: string, timeouts: Route['timeouts']): Route {
   return Object.freeze({
     id,
     upstreams: [origin],

@@ -1,12 +1,12 @@
 import { LONGEST_HOLD_MS } from '@tidegate/http'
-import type { Path } from '../../config-file/config-error.js'
+import { type Path, quote } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import type { RouteLimit, RouteLimits } from '../route.js'
 import type { FilterEffect } from '../spring/filter.js'
 
 type Placed = FilterEffect & { readonly at: Path }
 
-/** The limits of all filters of a route, which are one decision; conflicts are reported. */
+/** Collects the limits of a route's filters, which decide together, and reports conflicts. */
 export function limitsOf(document: ConfigDocument, filters: readonly Placed[]): RouteLimits {
   let status: number | undefined
   const limits: RouteLimit[] = []
@@ -15,12 +15,12 @@ export function limitsOf(document: ConfigDocument, filters: readonly Placed[]): 
     if (denialStatus !== undefined && status !== undefined && denialStatus !== status) {
       document.addError(
         at,
-        `status-code is ${denialStatus}, but ${status} in another filter of the route; write the same, because all limits of a route are one decision`,
+        `status-code is ${denialStatus}, but another filter of the route has ${status}; write the same, because the limits of a route decide together`,
       )
     }
     status ??= denialStatus
     for (const limit of more) {
-      checkBeside(document, at, limits, limit)
+      checkConflicts(document, at, limits, limit)
       if (queue) checkQueue(document, at, limit)
       limits.push(limit)
     }
@@ -28,8 +28,8 @@ export function limitsOf(document: ConfigDocument, filters: readonly Placed[]): 
   return Object.freeze({ limits, status: status ?? 429, queue })
 }
 
-/** The costs of one policy and key add up, and a sum above the limit is always denied. */
-function checkBeside(
+/** Reports a duplicate, and costs of one policy whose sum is above its limit: such requests would always be denied. */
+function checkConflicts(
   document: ConfigDocument,
   at: Path,
   before: readonly RouteLimit[],
@@ -40,7 +40,7 @@ function checkBeside(
   if (same.some((other) => other.key.text === key.text && other.rule === rule)) {
     document.addError(
       at,
-      `the route already counts this key by the policy ${policy.name}; remove one of the filters`,
+      `the route already counts this key by the policy ${quote(policy.name)}; remove one of the filters`,
     )
     return
   }
@@ -50,16 +50,16 @@ function checkBeside(
   if (sum > policy.limit) {
     document.addError(
       at,
-      `a request to this route costs up to ${sum} units of the policy ${policy.name}, whose limit is ${policy.limit}; remove a filter, or raise the limit`,
+      `a request to this route costs up to ${sum} units of the policy ${quote(policy.name)}, but its limit is ${policy.limit}; remove a filter, or raise the limit`,
     )
   }
 }
 
-/** `queue` of one filter applies to all leaky buckets of the route. */
+/** Reports a leaky bucket that is too slow for `queue`, which applies to all leaky buckets of the route. */
 function checkQueue(document: ConfigDocument, at: Path, { policy }: RouteLimit): void {
   if (policy.algorithm !== 'leaky-bucket' || policy.spanUs / 1000 <= LONGEST_HOLD_MS) return
   document.addError(
     at,
-    `with queue, ${policy.name} could hold a request for more than a day; use a smaller capacity or a faster leakRate`,
+    `with queue: true, the policy ${quote(policy.name)} could delay a request by more than a day; use a smaller capacity or a faster leakRate`,
   )
 }

@@ -48,7 +48,7 @@ export interface RouteReader {
   policies(): Policy[]
 }
 
-interface Surroundings extends RouteReferences {
+interface RouteReaderOptions extends RouteReferences {
   readonly resolvers: ReadonlyMap<string, Template>
   /** The paths of the default filters. */
   readonly defaultFilters: readonly Path[]
@@ -59,20 +59,20 @@ interface Surroundings extends RouteReferences {
 
 const PREDICATE_PARTS: PartCatalog<undefined, Predicate> = {
   kind: 'predicate',
-  known: PREDICATES,
+  parts: PREDICATES,
   unsupported: UNSUPPORTED_PREDICATES,
 }
 
-export function createRouteReader(document: ConfigDocument, around: Surroundings): RouteReader {
+export function createRouteReader(document: ConfigDocument, options: RouteReaderOptions): RouteReader {
   const ids = new Map<string, Path>()
-  const own = new Map<string, Policy>()
+  const policiesOfFilters = new Map<string, Policy>()
   const weights = new Map<string, { total: number; path: Path }>()
   const filterParts: PartCatalog<FilterContext, FilterEffect> = {
     kind: 'filter',
-    known: FILTERS,
+    parts: FILTERS,
     unsupported: UNSUPPORTED_FILTERS,
     withoutEffect: FILTERS_WITHOUT_EFFECT,
-    ignored: around.ignoredFilters,
+    ignored: options.ignoredFilters,
   }
 
   function routeAt(path: Path): RouteConfig | undefined {
@@ -82,14 +82,14 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
     const id = idAt(path, entry as Record<string, unknown>)
     const upstreams = readUpstreamUris(document, [...path, 'uri'])
     const predicatePaths = pathsIn([...path, 'predicates'])
-    // Spring rejects such a route too. It results from a document that overrides only a part of a route.
+    // Spring rejects such a route too. A document that overrides a part of a route has this effect.
     if (path[0] === 'spring' && predicatePaths.length === 0) {
-      const advice = 'write for example [Path=/**]; a document that changes a route must contain all routes'
-      document.addError([...path, 'predicates'], `are missing; ${advice}`)
+      const advice = 'write for example [Path=/**]; a document that changes a route must repeat all routes'
+      document.addError([...path, 'predicates'], `is missing; ${advice}`)
     }
     const predicates = predicatePaths.flatMap((at) => predicateAt(at) ?? [])
     const site = siteOf(path, id, predicates)
-    const filters = [...around.defaultFilters, ...pathsIn([...path, 'filters'])].flatMap((at) => {
+    const filters = [...options.defaultFilters, ...pathsIn([...path, 'filters'])].flatMap((at) => {
       const warn = (message: string) => document.addWarning(at, message)
       const contribution = readPart(document, at, filterParts, {
         ...site,
@@ -99,7 +99,7 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
       return contribution === undefined ? [] : [{ ...contribution, at }]
     })
     const breaker = lastOf(filters, 'breaker')
-    const timeouts = withBreakerTimeout(document, id, breaker, timeoutsAt(document, path, around.timeouts))
+    const timeouts = withBreakerTimeout(document, id, breaker, timeoutsAt(document, path, options.timeouts))
     const healthCheck = healthCheckAt(document, [...path, 'healthCheck'])
     const limits = limitsOf(document, filters)
     const isWebSocket = webSocket === true || upstreams.isWebSocket
@@ -135,13 +135,14 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
     const at = [...path, 'id']
     if (typeof id !== 'string' || !document.isValid(at)) {
       const generated = routeIdOf(uri, predicates)
-      let free = generated
-      for (let n = 2; ids.has(free); n++) free = `${generated}-${n}`
-      ids.set(free, path)
-      return free
+      let unique = generated
+      for (let n = 2; ids.has(unique); n++) unique = `${generated}-${n}`
+      ids.set(unique, path)
+      return unique
     }
-    if (/[\p{Cc}\p{Cs}]/u.test(id)) document.addError(at, 'must not contain control characters')
-    if (ids.has(id)) document.addError(at, 'another route has this id; choose another')
+    if (/[\p{Cc}\p{Cs}]/u.test(id))
+      document.addError(at, `must not contain control characters, got ${quote(id)}`)
+    if (ids.has(id)) document.addError(at, `another route has the id ${quote(id)}; choose another id`)
     ids.set(id, path)
     return id
   }
@@ -166,28 +167,29 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
     return {
       names: predicates.flatMap(({ names = [] }) => names),
       variablesOf: (request) => Object.assign({}, ...finders.map((find) => find(request))),
-      policyNamed: (name) => found(around.policies.get(name), 'policy', name, [...around.policies.keys()]),
-      defaultPolicy: around.defaultPolicy,
+      policyNamed: (name) =>
+        assertFound(options.policies.get(name), 'policy', name, [...options.policies.keys()]),
+      defaultPolicy: options.defaultPolicy,
       ruleNamed: (name) => {
-        const names = around.rules.map((rule) => rule.name)
-        return found(around.rules[names.indexOf(name)], 'rules', name, names)
+        const names = options.rules.map((rule) => rule.name)
+        return assertFound(options.rules[names.indexOf(name)], 'rules', name, names)
       },
       resolverNamed: (name) =>
-        found(around.resolvers.get(name), 'key-resolver', name, [...around.resolvers.keys()]),
-      hasResolver: (name) => around.resolvers.has(name),
+        assertFound(options.resolvers.get(name), 'key-resolver', name, [...options.resolvers.keys()]),
+      hasResolver: (name) => options.resolvers.has(name),
       ownPolicy(kind, numbers) {
-        const nth = (counts.get(kind) ?? 0) + 1
-        counts.set(kind, nth)
-        const name = policyName(id, kind, nth)
+        const index = (counts.get(kind) ?? 0) + 1
+        counts.set(kind, index)
+        const name = policyName(id, kind, index)
         const policy = definePolicy({ ...numbers, name })
-        if (around.policies.has(name) || own.has(name)) {
-          const other = around.policies.has(name) ? 'a policy of the file' : 'a filter of another route'
+        if (options.policies.has(name) || policiesOfFilters.has(name)) {
+          const other = options.policies.has(name) ? 'the file' : 'a filter of another route'
           document.addError(
             [...path, 'id'],
-            `the policy of its filter is named ${quote(name)}, like ${other}; choose another id`,
+            `a filter of this route defines the policy ${quote(name)}, and so does ${other}; choose another id`,
           )
         }
-        own.set(name, policy)
+        policiesOfFilters.set(name, policy)
         return policy
       },
     }
@@ -203,22 +205,19 @@ export function createRouteReader(document: ConfigDocument, around: Surroundings
     finish() {
       for (const [group, { total, path }] of weights) {
         if (total === 0)
-          document.addError(
-            path,
-            `all weights of the group ${quote(group)} are 0; write at least one above 0`,
-          )
+          document.addError(path, `all weights of the group ${quote(group)} are 0; write one above 0`)
       }
     },
-    policies: () => [...own.values()],
+    policies: () => [...policiesOfFilters.values()],
   }
 }
 
-function found<T>(thing: T | undefined, field: string, name: string, names: readonly string[]): T {
-  if (thing !== undefined) return thing
-  const instead =
+function assertFound<T>(value: T | undefined, field: string, name: string, names: readonly string[]): T {
+  if (value !== undefined) return value
+  const advice =
     didYouMean(name, names) ??
     (names.length === 0 ? 'define it first' : `define it, or ${choiceOf(names.slice(0, 20))}`)
-  throw invalid(`${quote(name)} is not defined in the file; ${instead}`, field)
+  throw invalid(`${quote(name)} is not defined in the file; ${advice}`, field)
 }
 
 function answerOf(filters: readonly FilterEffect[], isNone: boolean): Route['answer'] {

@@ -19,12 +19,12 @@ export function timeoutsAt(document: ConfigDocument, route: Path, otherwise: Tim
 
 /** Reads a duration in milliseconds; undefined if it is missing or invalid. */
 export function durationAt(document: ConfigDocument, path: Path, fallback?: unknown): number | undefined {
-  const given = document.at(path) ?? fallback
-  if (given === undefined || !document.isValid(path)) return undefined
-  const isDigits = typeof given === 'string' && /^\d{1,15}$/.test(given)
-  const ms = parseDuration(isDigits ? Number(given) : given)
+  const value = document.at(path) ?? fallback
+  if (value === undefined || !document.isValid(path)) return undefined
+  const isDigits = typeof value === 'string' && /^\d{1,15}$/.test(value)
+  const ms = parseDuration(isDigits ? Number(value) : value)
   if (ms !== undefined && Number.isInteger(ms) && ms >= 1 && ms <= HOUR_MS) return ms
-  document.addError(path, `must be 1ms to 1h in whole milliseconds, got ${JSON.stringify(given)}`)
+  document.addError(path, `must be 1ms to 1h in whole milliseconds, got ${JSON.stringify(value)}`)
   return undefined
 }
 
@@ -36,7 +36,7 @@ function isOff(value: unknown): boolean {
   return typeof value === 'number' && value <= 0
 }
 
-/** Other metadata is ignored, but misspelled names are reported. */
+/** Reads the timeouts in Spring's metadata. Other metadata is ignored, but misspelled names are reported. */
 function metadataAt(
   document: ConfigDocument,
   path: Path,
@@ -45,10 +45,14 @@ function metadataAt(
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return {}
   for (const name of Object.keys(metadata)) {
     if (IN_METADATA.includes(name)) continue
-    const instead = didYouMean(name, IN_METADATA)
-    if (instead !== undefined) document.addError([...path, name], `is not an option here; ${instead}`, 'key')
+    const advice = didYouMean(name, IN_METADATA)
+    if (advice !== undefined) document.addError([...path, name], `unknown option; ${advice}`, 'key')
     if (name === 'cors') {
-      document.addWarning([...path, name], 'has no effect; write gateway: { cors: { /path/**: … } }', 'key')
+      document.addWarning(
+        [...path, name],
+        'has no effect; write gateway: { cors: { /api/**: { allowedOrigins: [https://app.example.com] } } }',
+        'key',
+      )
     }
   }
   return {

@@ -4,7 +4,7 @@ import type { ConfigDocument } from '../../config-file/document.js'
 
 const ISO = /^P(?:(\d{1,4})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?$/i
 
-/** Milliseconds of `2000`, `2s` or `PT2S`; undefined if it is none of these. */
+/** Parses `2000`, `2s` or `PT2S` as milliseconds; undefined for anything else. */
 export function parseSpringDuration(value: unknown): number | undefined {
   const text = String(value)
   const iso = ISO.exec(text)
@@ -17,11 +17,11 @@ export function parseSpringDuration(value: unknown): number | undefined {
 
 /** Reads a duration from 1 ms to an hour; undefined if it is missing or invalid. */
 export function springDurationAt(document: ConfigDocument, path: Path): number | undefined {
-  const given = document.at(path)
-  if (given === undefined || !document.isValid(path)) return undefined
-  const ms = parseSpringDuration(given)
+  const value = document.at(path)
+  if (value === undefined || !document.isValid(path)) return undefined
+  const ms = parseSpringDuration(value)
   if (ms !== undefined && Number.isInteger(ms) && ms >= 1 && ms <= HOUR_MS) return ms
-  document.addError(path, `must be 1ms to 1h, such as 2000, 2s or PT2S, got ${JSON.stringify(given)}`)
+  document.addError(path, `must be 1ms to 1h, such as 2000, 2s or PT2S, got ${JSON.stringify(value)}`)
   return undefined
 }
 

@@ -10,7 +10,7 @@ function load(yaml: string) {
   return { warnings: warnings.map(({ path, message }) => `${path}: ${message}`), unused }
 }
 
-describe('an option of a Spring file that is not used', () => {
+describe('an unused option of a Spring file', () => {
   it.each([
     'spring: { application: { name: a } }',
     'spring.cache.type: none',
@@ -89,14 +89,14 @@ describe('limits of a Spring file', () => {
     )
 
   it.each([
-    ['', "the bean that Spring would use is not available, so the client's address is counted"],
+    ['', "the default bean of Spring is not available, so the client's address is counted"],
     [
       'key-resolver: "#{@ipKeyResolver}"',
-      "ipKeyResolver is a bean of the application and cannot run here; judging by its name, the client's address is counted",
+      "the bean ipKeyResolver is not available; by its name, the client's address is counted",
     ],
     [
       'key-resolver: "#{@pathKeyResolver}"',
-      'pathKeyResolver is a bean of the application and cannot run here; judging by its name, the path is counted',
+      'the bean pathKeyResolver is not available; by its name, the path is counted',
     ],
   ])('are kept with a warning if the bean is not available: %s', (args, warning) => {
     expect(limited(args)).toMatchObject({ warnings: [expect.stringContaining(warning)] })
@@ -108,17 +108,17 @@ describe('limits of a Spring file', () => {
     })
   })
 
-  it('are an error if another spelling of the same list follows', () => {
+  it('are an error if the same list is also written in another spelling', () => {
     const yaml =
       'spring.cloud.gateway:\n  default-filters: [RateLimiter]\n  defaultFilters: [PreserveHostHeader]'
     expect(load(yaml)).toMatchObject({
-      errors: [expect.stringContaining('"default-filters[0]" is set twice')],
+      errors: [expect.stringContaining('duplicate option "default-filters[0]" in another spelling')],
     })
   })
 
   it('are an error if a later document replaces their route with a part of it', () => {
     expect(load('---\nspring.cloud.gateway.routes[0].uri: http://b')).toMatchObject({
-      errors: [expect.stringContaining('a document that changes a route must contain all routes')],
+      errors: [expect.stringContaining('a document that changes a route must repeat all routes')],
     })
   })
 
@@ -137,7 +137,7 @@ describe('limits of a Spring file', () => {
     })
   })
 
-  it('warn if each process counts alone', () => {
+  it('warn if there is no shared store', () => {
     const yaml = 'spring.cloud.gateway.default-filters: [RateLimiter]'
     expect(load(yaml)).toMatchObject({ warnings: [expect.stringContaining('each process counts alone')] })
     expect(load(`${yaml}\nstore: memory`)).toMatchObject({ warnings: [] })

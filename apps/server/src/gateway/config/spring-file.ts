@@ -6,8 +6,8 @@ import { relaxedName } from '../../spring-file/names.js'
 import { SECTIONS } from '../../spring-file/spring-dialect.js'
 
 /*
- * Options of a Spring file that are not read. Most do not concern a gateway, and are only listed. An option that
- * protects the upstreams, and has no effect here, is a warning. A misspelled option of the gateway is an error.
+ * Options of a Spring file that are not read. Most have no meaning for a gateway and are only listed. An option that would
+ * protect the upstreams is a warning. A misspelled option of the gateway is an error.
  */
 
 const GATEWAY = ['spring', 'cloud', 'gateway'] as const
@@ -17,7 +17,8 @@ export const SPRING_PLACES: readonly Path[] = [GATEWAY, [...GATEWAY, 'server', '
 
 const NO_SIGN_IN =
   'has no effect: the gateway does not authenticate requests; check that the upstreams reject requests without credentials'
-const NO_LIMIT = 'has no effect: these limits are not read; write them as filters of the routes'
+const NO_LIMIT =
+  'has no effect: these limits are not read; write them as filters of the routes, such as RequestRateLimiter'
 const NOT_READ = 'is not read; write its routes and filters into this file'
 
 /** Warnings by the path of the option. They also apply to all options inside it. */
@@ -71,52 +72,52 @@ export function reportUnused(document: ConfigDocument): string[] {
 
 /** Reports sections of Spring in a file that is not a Spring file. */
 export function reportSpringSections(document: ConfigDocument): void {
-  const note = (name: string, advice: string) => {
-    if (document.at([name]) !== undefined) document.addError([name], advice, 'key')
+  const report = (name: string, problem: string) => {
+    if (document.at([name]) !== undefined) document.addError([name], problem, 'key')
   }
-  note(
+  report(
     'server',
     'is only used in files with a section spring; for the port of the gateway write gateway: { listen: 8080 }',
   )
-  note('logging', 'is not used here; write log: { level: debug }')
-  note('management', 'is not used here: /actuator is always available; remove it')
-  note('resilience4j', 'is only used in files with a section spring; remove it')
+  report('logging', 'is not used here; write log: { level: debug }')
+  report('management', 'is not used here: /actuator is always available; remove it')
+  report('resilience4j', 'is only used in files with a section spring; remove it')
 }
 
 function errorOf(document: ConfigDocument, { path }: UnusedOption): string | undefined {
   const beside = placeIn(path)
   if (/^SPRING_CLOUD_GATEWAY_/.test(String(path[0]))) {
-    return 'is an environment variable, and routes and filters of the environment are not read; write them into this file, and unset it'
+    return 'is an environment variable: routes and filters in the environment are not read; write them into this file, and unset the variable'
   }
   if (path.length === 1) {
-    const near = nearSection(document, String(path[0]))
-    return near === undefined ? undefined : `is not an option here; did you mean ${quote(near)}?`
+    const suggestion = nearSection(document, String(path[0]))
+    return suggestion && `unknown option; did you mean ${quote(suggestion)}?`
   }
   if (beside === undefined) {
-    const near = nearPlace(path)
-    return near === undefined ? undefined : `is not an option here; did you mean ${quote(near)}?`
+    const suggestion = nearPlace(path)
+    return suggestion && `unknown option; did you mean ${quote(suggestion)}?`
   }
   if (beside[0] === 'mvc' || beside.join('.') === 'server.webmvc') {
     return 'is not supported; write the routes under spring.cloud.gateway.server.webflux'
   }
   if (beside.length === 1 && (beside[0] === 'filters' || beside[0] === 'predicates')) {
     const defaults = beside[0] === 'filters' ? '; for all routes, write default-filters' : ''
-    return `is not an option here; write it into a route${defaults}`
+    return `unknown option; write it into a route${defaults}`
   }
   const parent = document.schemaAt(path.slice(0, -1))
-  const known = Object.keys(parent?.properties ?? {})
+  const options = Object.keys(parent?.properties ?? {})
   const name = String(path.at(-1))
   if (Object.keys(BESIDE_ROUTES).some((start) => isInside(beside, start))) return undefined
-  const near = misspelled(name, known)
-  return near === undefined ? undefined : `is not an option here; did you mean ${quote(near)}?`
+  const suggestion = misspelledOption(name, options)
+  return suggestion && `unknown option; did you mean ${quote(suggestion)}?`
 }
 
 function warningOf({ path, value, keys }: UnusedOption): string | undefined {
-  const known = WARNINGS.find(([start]) => isInside(path, start))
-  if (known !== undefined) return known[1]
+  const entry = WARNINGS.find(([start]) => isInside(path, start))
+  if (entry !== undefined) return entry[1]
   const beside = placeIn(path)
   if (beside !== undefined) {
-    // Disabled, as in most files.
+    // A disabled feature has no effect in Spring either.
     if (beside.at(-1) === 'enabled' && value === false) return undefined
     return Object.entries(BESIDE_ROUTES).find(([start]) => isInside(beside, start))?.[1]
   }
@@ -132,7 +133,7 @@ function isInside(path: Path, start: string): boolean {
   return steps.every((step, i) => relaxedName(step) === relaxedName(String(path[i] ?? '')))
 }
 
-/** The rest of a path that leads into a place of routes. */
+/** The part of a path below a place of routes; undefined outside of these. */
 function placeIn(path: Path): Path | undefined {
   const inside = GATEWAY.every((step, i) => path[i] === step) ? path.slice(GATEWAY.length) : undefined
   const isNewer = inside?.[0] === 'server' && inside[1] === 'webflux'
@@ -155,30 +156,30 @@ const FOREIGN = [
   'stores',
 ]
 
-/** The section that a name misspells: it must not be ignored like a section of the application. */
+/** The section that a name misspells. It is an error, because it would otherwise be ignored as one of the application. */
 function nearSection(document: ConfigDocument, name: string): string | undefined {
   if (FOREIGN.includes(name)) return undefined
   const own = Object.keys(document.schemaAt([])?.properties ?? {}).filter((key) => !SECTIONS.includes(key))
-  return misspelled(name, own)
+  return misspelledOption(name, own)
 }
 
 /** The name on the way to the routes that the end of a path misspells: the routes below it would be ignored. */
 function nearPlace(path: Path): string | undefined {
   const depth = path.length - 1
   const isOnTheWay = depth < GATEWAY.length && path.slice(0, depth).every((step, i) => step === GATEWAY[i])
-  return isOnTheWay ? misspelled(String(path[depth]), [GATEWAY[depth]!]) : undefined
+  return isOnTheWay ? misspelledOption(String(path[depth]), [GATEWAY[depth]!]) : undefined
 }
 
-/** The known name that a name misspells. Names that only begin alike are different names. */
-function misspelled(name: string, known: readonly string[]): string | undefined {
-  return nearestWords(name, known).find((near) => {
+/** The option that a name misspells. Names that only begin alike are different names. */
+function misspelledOption(name: string, options: readonly string[]): string | undefined {
+  return nearestWords(name, options).find((near) => {
     const difference = Math.abs(near.length - name.length)
     const isBeginning = near.startsWith(name) || name.startsWith(near)
     return difference <= (isBeginning ? 1 : 2)
   })
 }
 
-/** `spring.application`; deeper steps are left out. */
+/** The name of an unused option, such as `spring.application`. */
 function nameOf(path: Path): string {
   return path[0] === 'document for profile' ? `the document for profile ${path[1]}` : path.join('.')
 }

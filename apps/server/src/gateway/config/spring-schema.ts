@@ -11,7 +11,7 @@ const UNREAD = section('Not read.', {})
 
 /** `spring`, `server`, `management` and `resilience4j`. */
 export function springSections(values: Values): Record<string, JsonSchema> {
-  const { text, whole } = values
+  const { text, wholeNumber } = values
   return {
     spring: section('A Spring application: routes, default filters, CORS, instances of services, Redis.', {
       cloud: section('gateway and discovery.', {
@@ -45,7 +45,7 @@ export function springSections(values: Values): Record<string, JsonSchema> {
       redis: redis(values),
     }),
     server: section("The gateway's own address.", {
-      port: whole({ description: 'As gateway.listen.', minimum: 0, maximum: 65_535 }),
+      port: wholeNumber({ description: 'As gateway.listen.', minimum: 0, maximum: 65_535 }),
       address: text({ description: 'As gateway.listen.host.' }),
       servlet: UNREAD,
       ssl: section('As gateway.listen.tls, with PEM files.', {
@@ -56,7 +56,7 @@ export function springSections(values: Values): Record<string, JsonSchema> {
     }),
     management: section("The service's own address.", {
       server: section('Only port is read.', {
-        port: whole({ description: 'As port.', minimum: 0, maximum: 65_535 }),
+        port: wholeNumber({ description: 'As port.', minimum: 0, maximum: 65_535 }),
       }),
     }),
     resilience4j: section('Options of circuit breakers, by name.', {
@@ -87,15 +87,15 @@ function anyDuration(description: string): JsonSchema {
   return { type: ['integer', 'string'], description, examples: ['2s'] }
 }
 
-function redis({ text, whole, trueOrFalse }: Values): JsonSchema {
+function redis({ text, wholeNumber, trueOrFalse }: Values): JsonSchema {
   const nodes: JsonSchema = { type: ['string', 'array'], items: text({ examples: ['localhost:6379'] }) }
   return section('As store.', {
     url: text({ description: 'The whole address.', writeOnly: true }),
     host: text({ description: 'The host.' }),
-    port: whole({ description: 'The port.', minimum: 0, maximum: 65_535, examples: [6379] }),
+    port: wholeNumber({ description: 'The port.', minimum: 0, maximum: 65_535, examples: [6379] }),
     username: text({ description: 'The user.' }),
     password: text({ description: 'The password.', writeOnly: true, minLength: 0 }),
-    database: whole({ description: 'The database.', minimum: 0, maximum: 99_999 }),
+    database: wholeNumber({ description: 'The database.', minimum: 0, maximum: 99_999 }),
     'connect-timeout': anyDuration('As store.connectTimeout.'),
     ssl: {
       type: ['boolean', 'object'],
@@ -110,8 +110,8 @@ function redis({ text, whole, trueOrFalse }: Values): JsonSchema {
   })
 }
 
-function breaker({ whole }: Values): Record<string, JsonSchema> {
-  const count = (description: string) => whole({ description, minimum: 1, maximum: 100_000 })
+function breaker({ wholeNumber }: Values): Record<string, JsonSchema> {
+  const count = (description: string) => wholeNumber({ description, minimum: 1, maximum: 100_000 })
   return {
     'base-config': { type: 'string', description: 'The shared configuration to start from.' },
     'sliding-window-size': count('Number of latest requests that are counted.'),

@@ -18,11 +18,11 @@ interface Entry {
 }
 
 export function readUpstreamUris(document: ConfigDocument, path: Path): UpstreamUris {
-  const given = document.at(path)
+  const value = document.at(path)
   const entries = (
-    Array.isArray(given)
-      ? given.map((uri, i): Entry => ({ uri, at: [...path, i] }))
-      : [{ uri: given, at: path }]
+    Array.isArray(value)
+      ? value.map((uri, i): Entry => ({ uri, at: [...path, i] }))
+      : [{ uri: value, at: path }]
   ).flatMap((entry) => addressesOf(document, entry))
   const origins: string[] = []
   let isWebSocket = false
@@ -32,7 +32,10 @@ export function readUpstreamUris(document: ConfigDocument, path: Path): Upstream
     if (uri === 'no://op') {
       isNone = true
       if (entries.length > 1)
-        document.addError(at, 'no://op is for a route without upstreams; remove it or the others')
+        document.addError(
+          at,
+          'no://op is only for a route without upstreams; remove it, or remove the other uris',
+        )
       continue
     }
     const read = originOf(uri)
@@ -41,14 +44,14 @@ export function readUpstreamUris(document: ConfigDocument, path: Path): Upstream
       continue
     }
     if (read.rest !== '') reportPath(document, at, uri)
-    if (origins.includes(read.origin)) document.addError(at, 'is in the list twice; keep one')
+    if (origins.includes(read.origin)) document.addError(at, `duplicate upstream ${read.origin}; keep one`)
     origins.push(read.origin)
     isWebSocket ||= read.isWebSocket
   }
   return { origins, isWebSocket, isNone }
 }
 
-/** The instances of a service, for `lb://service` and `lb:ws://service`. */
+/** Resolves `lb://service` and `lb:ws://service` to the instances of the service. */
 function addressesOf(document: ConfigDocument, { uri, at }: Entry): Entry[] {
   const match = typeof uri === 'string' ? /^lb:(?:(wss?|https?):)?\/\/([^/?#]*)/i.exec(uri) : null
   if (match === null || !document.isValid(at)) return [{ uri, at }]
@@ -57,7 +60,7 @@ function addressesOf(document: ConfigDocument, { uri, at }: Entry): Entry[] {
   if (instances.length === 0) {
     document.addError(
       at,
-      `no instances of ${quote(service)} are defined, and service discovery is not supported; write spring.cloud.discovery.client.simple.instances.${service || 'name'}: [{ uri: http://host:8080 }], or the addresses themselves`,
+      `unknown service ${quote(service)}: service discovery is not supported; write spring.cloud.discovery.client.simple.instances.${service || 'name'}: [{ uri: http://host:8080 }], or the addresses themselves`,
     )
   }
   return instances.map((instance) =>
@@ -67,34 +70,36 @@ function addressesOf(document: ConfigDocument, { uri, at }: Entry): Entry[] {
   )
 }
 
-/** Spring ignores the path of an address too, so in a Spring file it is only a warning. */
+/** Reports a path in an address. In a Spring file it is only a warning, because Spring ignores it too. */
 function reportPath(document: ConfigDocument, at: Path, uri: string): void {
-  const message = `${quote(uri)} has more than scheme, host and port, and the rest is not used; for a path add the filter PrefixPath`
+  const message = `only scheme, host and port of ${quote(uri)} are used; for a path, add the filter PrefixPath`
   if (at[0] === 'spring') document.addWarning(at, message)
   else document.addError(at, message)
 }
 
 const SCHEMES: Readonly<Record<string, string>> = { http: 'http', https: 'https', ws: 'http', wss: 'https' }
 
-/** The origin, or the error, which never shows a password. */
+function notAnUpstream(got: string): string {
+  return `must be scheme, host and port, such as http://localhost:8081${got}`
+}
+
+/** Parses an address. Returns the error as text, without a password. */
 function originOf(uri: string): { origin: string; rest: string; isWebSocket: boolean } | string {
   const scheme = /^([a-z][a-z\d+.-]*):/i.exec(uri)?.[1]?.toLowerCase()
   if (scheme === 'forward')
-    return 'forward: is not supported, because the gateway has no controllers; write for example http://localhost:8081'
+    return 'forward: is not supported as uri, because the gateway has no controllers; write for example http://localhost:8081'
   if (
     scheme === undefined ||
     !Object.hasOwn(SCHEMES, scheme) ||
     !uri.slice(scheme.length).startsWith('://')
   ) {
-    const shown = uri.includes('@') ? 'this' : quote(uri)
-    return `${shown} is not the address of an upstream; write for example http://localhost:8081`
+    return notAnUpstream(uri.includes('@') ? '' : `, got ${quote(uri)}`)
   }
   const asHttp = `${SCHEMES[scheme]}${uri.slice(scheme.length)}`
-  if (!URL.canParse(asHttp))
-    return 'is not the address of an upstream; write for example http://localhost:8081'
+  if (!URL.canParse(asHttp)) return notAnUpstream('')
   const url = new URL(asHttp)
   if (url.username !== '' || url.password !== '') {
-    return 'contains a user or a password, which is not sent; add the filter SetRequestHeader=Authorization, … instead'
+    return 'must not contain a user or password; add for example the filter SetRequestHeader=Authorization, Basic …'
   }
   const path = url.pathname === '/' ? '' : url.pathname
   return { origin: url.origin, rest: path + url.search + url.hash, isWebSocket: scheme.startsWith('ws') }

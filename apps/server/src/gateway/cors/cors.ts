@@ -2,7 +2,7 @@ import { type PathPattern, pathReadings } from '@tidegate/http'
 import type { GatewayRequest } from '../route.js'
 
 /*
- * Cross-origin requests of browsers, handled as in Spring. A preflight never reaches a route, so no limit counts it.
+ * Cross-origin requests of browsers, handled as in Spring. A preflight never reaches a route, so it is not counted.
  */
 
 /** The pages that may call the paths of a pattern. */
@@ -22,13 +22,14 @@ export interface CorsRule {
 
 export type CorsHeaders = Readonly<Record<string, string>>
 
-/** `isPreflight`: the headers are the whole response. `headers` undefined: the origin, method or header is not allowed. */
 export interface CorsDecision {
+  /** Whether `headers` are the whole response. */
   readonly isPreflight: boolean
+  /** Undefined: the origin, the method or a header is not allowed. */
   readonly headers: CorsHeaders | undefined
 }
 
-/** Rate limit headers that every page may read, also of a denial. */
+/** Rate limit headers that every allowed page may read, also in a denial. */
 const RATE_LIMIT_HEADERS = [
   'Retry-After',
   'RateLimit',
@@ -39,7 +40,7 @@ const RATE_LIMIT_HEADERS = [
   'X-RateLimit-Degraded',
 ]
 
-/** Undefined for requests that are not cross-origin, or whose path has no rule. */
+/** Decides a cross-origin request. Undefined if it is not cross-origin, or if its path has no rule. */
 export function decideCors(
   rules: readonly CorsRule[],
   request: GatewayRequest,
@@ -62,17 +63,20 @@ export function decideCors(
     return { isPreflight, headers: undefined }
   return {
     isPreflight,
-    headers: { ...headers, vary: 'Origin', 'access-control-expose-headers': exposedBy(rule) },
+    headers: { ...headers, vary: 'Origin', 'access-control-expose-headers': exposedHeadersOf(rule) },
   }
 }
 
-/** The ports and names of a request to the gateway itself; letter case and default ports do not matter. */
+/** Whether the origin is one of the gateway's own hosts; letter case and default ports are ignored. */
 function isSameOrigin(origin: string, hosts: readonly (string | undefined)[]): boolean {
   const host = /^https?:\/\/([^/?#]+)$/i.exec(origin)?.[1]
-  return host !== undefined && hosts.some((other) => other !== undefined && bare(other) === bare(host))
+  return (
+    host !== undefined &&
+    hosts.some((other) => other !== undefined && withoutDefaultPort(other) === withoutDefaultPort(host))
+  )
 }
 
-function bare(host: string): string {
+function withoutDefaultPort(host: string): string {
   return host.toLowerCase().replace(/:(80|443)$/, '')
 }
 
@@ -83,26 +87,26 @@ function preflightHeaders(
   headers: CorsHeaders,
 ): CorsHeaders | undefined {
   if (methods !== undefined && !methods.has(method)) return undefined
-  const wanted = (request.header('access-control-request-headers') ?? '')
+  const requestedHeaders = (request.header('access-control-request-headers') ?? '')
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')
-  if (!wanted.every((name) => TOKEN.test(name) && allowed?.has(name.toLowerCase()) !== false))
+  if (!requestedHeaders.every((name) => TOKEN.test(name) && allowed?.has(name.toLowerCase()) !== false))
     return undefined
   if (!TOKEN.test(method)) return undefined
   return {
     ...headers,
     vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
     'access-control-allow-methods': methods === undefined ? method : [...methods].join(', '),
-    ...(wanted.length === 0 ? {} : { 'access-control-allow-headers': wanted.join(', ') }),
+    ...(requestedHeaders.length === 0 ? {} : { 'access-control-allow-headers': requestedHeaders.join(', ') }),
     'access-control-max-age': String(maxAgeSeconds),
   }
 }
 
 const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,256}$/
 
-function exposedBy({ exposedHeaders, allowCredentials }: CorsRule): string {
-  // With credentials, browsers take * for the name of a header.
+function exposedHeadersOf({ exposedHeaders, allowCredentials }: CorsRule): string {
+  // With credentials, browsers read * as the name of a header.
   if (exposedHeaders.includes('*') && !allowCredentials) return '*'
   const lower = new Set(exposedHeaders.map((name) => name.toLowerCase()))
   return [...exposedHeaders, ...RATE_LIMIT_HEADERS.filter((name) => !lower.has(name.toLowerCase()))].join(

@@ -17,7 +17,7 @@ export interface FinishedRequest {
   readonly seconds: number
 }
 
-export type AccessLog = (ended: FinishedRequest) => void
+export type AccessLog = (request: FinishedRequest) => void
 
 export type AccessLogForm = 'json' | 'combined'
 
@@ -27,7 +27,7 @@ export type AccessLogForm = 'json' | 'combined'
  */
 export function createAccessLog(form: AccessLogForm, write: (line: string) => void): AccessLog {
   const lineOf = form === 'json' ? jsonLine : combinedLine
-  return (ended) => write(`${lineOf(ended)}\n`)
+  return (request) => write(`${lineOf(request)}\n`)
 }
 
 function jsonLine({ message, id, route, address, status, bytes, timeMs, seconds }: FinishedRequest): string {
@@ -49,7 +49,7 @@ function jsonLine({ message, id, route, address, status, bytes, timeMs, seconds 
   })
 }
 
-/** Valid in JSON, but control characters for a terminal or line breaks for a reader. */
+/** Characters that JSON allows, and that terminals or readers treat as control characters or line breaks. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\u2028\u2029]/g
 
 /** Apache's combined log format. */
@@ -57,7 +57,7 @@ function combinedLine({ message, address, status, bytes, timeMs }: FinishedReque
   const request = `${message.method} ${pathOf(message)} ${protocolOf(message)}`
   const { referer = '-', 'user-agent': agent = '-' } = message.headers
   const size = bytes === 0 ? '-' : bytes
-  return `${address ?? '-'} - - [${clfTime(timeMs)}] "${escaped(request)}" ${status} ${size} "${escaped(referer)}" "${escaped(agent)}"`
+  return `${address ?? '-'} - - [${clfTime(timeMs)}] "${escapeQuoted(request)}" ${status} ${size} "${escapeQuoted(referer)}" "${escapeQuoted(agent)}"`
 }
 
 /** `10/Oct/2030:13:55:36 +0000` */
@@ -66,7 +66,7 @@ function clfTime(timeMs: number): string {
   return `${day}/${month}/${year}:${time} +0000`
 }
 
-function escaped(text: string): string {
+function escapeQuoted(text: string): string {
   return text.replace(/[^ !#-[\]-~]/g, (character) => {
     const code = character.charCodeAt(0)
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : '?'

@@ -10,7 +10,7 @@ import type { Exchange } from './exchange.js'
 import { abortResponse, isHttp2 } from './http2.js'
 import {
   addTrailers,
-  filtered,
+  applyFilters,
   type HeadToSend,
   headToSend,
   isWithoutBody,
@@ -20,7 +20,7 @@ import {
 } from './response-headers.js'
 import { acceptsWebSocket, rawHead, tunnel } from './web-socket.js'
 
-/** Handles the results of an attempt that are not sent to the client. */
+/** Handles the outcomes of an attempt that do not reach the client. */
 export interface AttemptListener {
   onFailure(exchange: Exchange, attempt: Attempt, error: Error): void
   /** Whether a response with this status is discarded and the request retried. */
@@ -46,18 +46,18 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private readonly listener: AttemptListener
   private isOver = false
   private abort: ((error?: Error) => void) | undefined
-  /** Bytes of the body that are still to come; -1 if the length is unknown. */
-  private missing = -1
+  /** Bytes of the body that have not arrived yet; -1 if the length is unknown. */
+  private remainingBytes = -1
   /** A 204 or 304 may have a Content-Length without a body, which undici reports as a mismatch. */
   private hasNoBody = false
-  private last: Buffer | undefined
+  private lastChunk: Buffer | undefined
   private isDrainAwaited = false
   private queueTimer: NodeJS.Timeout | undefined
   private unread: NodeJS.Timeout | undefined
-  /** Undefined once it has the outcome. */
+  /** Undefined once the outcome is recorded. */
   private breaker: CircuitBreaker | undefined
 
-  /** `breaker`: has been entered. */
+  /** The request must have entered `breaker`. */
   constructor(
     exchange: Exchange,
     upstream: Upstream,
@@ -73,7 +73,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (upstream.inFlight > upstream.maxConnections) this.startQueueTimer()
   }
 
-  /** Aborts the attempt: its response is not needed any more. */
+  /** Aborts the attempt, whose response is no longer needed. */
   cancel(): void {
     this.end()
     this.abort?.()
@@ -108,7 +108,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       return true
     }
     const head = this.headOf(status, raw)
-    this.missing = head.length
+    this.remainingBytes = head.length
     this.hasNoBody = isWithoutBody(status)
     writeHead(response, head)
     exchange.budget?.readHead(status, raw)
@@ -142,11 +142,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.isOver || response.destroyed) return true
     this.exchange.bytes += chunk.length
     this.exchange.budget?.readResponse(chunk)
-    if (this.missing >= 0) {
-      this.missing -= chunk.length
-      // Keep the last chunk, to send it together with the end.
-      if (this.missing === 0) {
-        this.last = chunk
+    if (this.remainingBytes >= 0) {
+      this.remainingBytes -= chunk.length
+      // The last chunk is sent together with the end.
+      if (this.remainingBytes === 0) {
+        this.lastChunk = chunk
         return true
       }
     }
@@ -161,11 +161,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const { response, bodyIdleMs, context } = this.exchange
     context.endBudget('complete')
     if (trailers !== null && trailers.length > 0) addTrailers(response, trailers as unknown as RawHeaders)
-    const { last } = this
+    const { lastChunk } = this
     atEndOfTurn(
       () => {
-        if (last === undefined) response.end()
-        else response.end(last)
+        if (lastChunk === undefined) response.end()
+        else response.end(lastChunk)
         watchDelivery(response, bodyIdleMs)
       },
       () => response.destroy(),
@@ -227,7 +227,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const { rateLimitHeaders, activeRoute, request, context } = this.exchange
     const { responseFilters } = activeRoute.route
     const head = headToSend(status, raw, rateLimitHeaders)
-    const changed = responseFilters.length === 0 ? head : filtered(head, responseFilters, request)
+    const changed = responseFilters.length === 0 ? head : applyFilters(head, responseFilters, request)
     return context.corsHeaders === undefined ? changed : withCorsHeaders(changed, context.corsHeaders)
   }
 

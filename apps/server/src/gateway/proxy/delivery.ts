@@ -6,8 +6,8 @@ import { abortResponse, isHttp2, streamOf } from './http2.js'
 const RESET_MS = 1000
 
 /**
- * Drops a client that does not read the end of its response: a window of 0 in HTTP/2, or a full socket in HTTP/1.1,
- * would hold the response without end. Called after `response.end()`; from then on pending bytes only decrease.
+ * Disconnects a client that does not read the end of its response, for example with an HTTP/2 window of 0. Call it after
+ * `response.end()`, when pending bytes can only decrease.
  */
 export function watchDelivery(response: ServerResponse, idleMs: number): void {
   if (response.writableFinished || response.destroyed) return
@@ -30,7 +30,7 @@ function pendingBytes(response: ServerResponse): number {
   return response.writableLength + (response.socket?.writableLength ?? 0)
 }
 
-/** A client that does not read its socket never sees the reset either. */
+/** Destroys the connection if the stream does not close: a client that reads nothing does not receive the reset. */
 function destroyUnlessClosed(stream: ServerHttp2Stream): void {
   const { session } = stream
   const timer = setTimeout(() => session?.destroy(), RESET_MS)

@@ -7,9 +7,8 @@ const MAX_DISCARDING_MS = 5000
 const discarding = new WeakSet<IncomingMessage>()
 
 /**
- * Discards the rest of a request body after the response. Closing the connection at once would often destroy the
- * response before the client has read it, so the rest is read and discarded. If the rest is large or slow, the
- * connection is closed after the response.
+ * Reads and discards the rest of a request body after the response: closing the connection at once would often destroy the
+ * response before the client has read it. If the rest is large or slow, the connection is closed after the response.
  */
 export function discardBody(message: IncomingMessage, response: ServerResponse): void {
   if (message.complete || message.destroyed || discarding.has(message)) return

@@ -27,7 +27,7 @@ export interface Exchange {
   readonly target: string
   readonly headers: Flat
   readonly body: RequestBody | undefined
-  /** The token budgets that count the request; undefined: none does. */
+  /** The token budgets that count the request; undefined if there are none. */
   readonly budget: RequestBudget | undefined
   /** How long the client may read nothing of a pending response. */
   readonly bodyIdleMs: number

@@ -53,7 +53,7 @@ gateway:
     expect([denied.status, denied.headers.get('x-ratelimit-limit')]).toStrictEqual([429, '2'])
   })
 
-  it('counts the configured statuses as failures, and opens for one upstream alone', async () => {
+  it('counts the configured statuses as failures, and opens per upstream', async () => {
     const bad = await upstream(() => 500)
     const good = await upstream(() => 200)
     const sorry = await upstream(() => 200)
@@ -74,7 +74,7 @@ gateway:
     expect(good.seen).toHaveLength(5)
   })
 
-  it('closes again once the upstream works', async () => {
+  it('closes again once the upstream responds', async () => {
     let status = 500
     const flaky = await upstream(() => status)
     const url = await start(`
@@ -127,7 +127,7 @@ gateway:
 })
 
 describe('gateway.cors', () => {
-  it('lets every page read responses without credentials, and counts no preflight', async () => {
+  it('allows every page to read responses without credentials, and does not count preflights', async () => {
     const good = await upstream(() => 200)
     const url = await start(`
 gateway:

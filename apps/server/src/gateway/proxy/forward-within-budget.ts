@@ -6,7 +6,7 @@ import type { RequestContext } from './request-context.js'
 
 export const TOO_MANY_BODIES = 'Too many large request bodies are being received; retry in 1 s.'
 
-/** Takes memory for a body that is read whole. Returns a function that frees it; undefined if too much is taken. */
+/** Reserves memory for a body that is read as a whole. Returns a function that frees it; undefined if it is used up. */
 export function holdMemory(
   { state: { bodyMemory } }: RequestContext,
   ip: string | undefined,

@@ -20,7 +20,7 @@ export function forward(exchange: Exchange): void {
   else waitForSlot(exchange, upstream, body)
 }
 
-/** Waits until the upstream has a connection for an unfinished body, or the body is whole. */
+/** Waits until the upstream has a slot for an unfinished body, or the body is complete. */
 function waitForSlot(exchange: Exchange, upstream: Upstream, body: RequestBody): void {
   const timer = setTimeout(() => {
     leave()
@@ -42,7 +42,7 @@ function send(exchange: Exchange, upstream: Upstream): void {
   const { activeRoute, request, target, headers, body, upgrade } = exchange
   const { timeouts } = activeRoute.route
   const breaker = activeRoute.balancer.breakerOf(upstream)
-  // It may have opened while the request waited for a connection.
+  // The breaker may have opened while the request waited for a connection.
   if (breaker?.enter() === false) return void giveUp(exchange, CIRCUIT_OPEN)
   const attempt = new Attempt(exchange, upstream, listener, breaker)
   exchange.attempt = attempt
@@ -60,7 +60,7 @@ function send(exchange: Exchange, upstream: Upstream): void {
     } as Dispatcher.DispatchOptions,
     attempt,
   )
-  // The client has one connection; without close() it would be kept, or reopened after a disconnect.
+  // undici would keep the connection of this client, or reopen it after a disconnect.
   if (upgrade !== undefined) dispatcher.close().catch(() => {})
 }
 
@@ -101,15 +101,15 @@ const listener: AttemptListener = {
   shouldFallBack({ activeRoute, fallBack }, status) {
     return fallBack !== undefined && activeRoute.route.breaker?.isFailure(status) === true
   },
-  onFallBack: (exchange) => void fallBackIfAny(exchange),
+  onFallBack: (exchange) => void tryFallback(exchange),
 }
 
 /** Only requests with a retryable method and without a body are retried. */
 function mayRetry({ activeRoute, retries, body, request, upgrade }: Exchange, isLost: boolean): boolean {
   const { retry } = activeRoute.route
-  // A WebSocket always has a new connection, so a lost one was not a stale one.
-  const most = isLost && upgrade === undefined ? retry.retriesIfLost : retry.retries
-  return retries < most && body === undefined && retry.methods.has(request.method)
+  // A WebSocket always has a new connection, so a loss is not caused by an idle one.
+  const maximum = isLost && upgrade === undefined ? retry.retriesIfLost : retry.retries
+  return retries < maximum && body === undefined && retry.methods.has(request.method)
 }
 
 function retry(exchange: Exchange): void {
@@ -124,12 +124,12 @@ function giveUp(exchange: Exchange, { kind, status, message }: Failure): void {
   exchange.activeRoute.meter.failures[kind]++
   // undici does not destroy a body that it could not send.
   exchange.body?.destroy()
-  if (fallBackIfAny(exchange)) return
+  if (tryFallback(exchange)) return
   exchange.context.reject(status, message, exchange.rateLimitHeaders)
 }
 
-/** Sends the request to its fallback, unless the response has begun. Returns whether it does. */
-function fallBackIfAny(exchange: Exchange): boolean {
+/** Sends the request to its fallback, if it has one and the response has not begun. Returns whether it did. */
+function tryFallback(exchange: Exchange): boolean {
   const { fallBack, response, isClientGone, body } = exchange
   if (fallBack === undefined || response.headersSent || isClientGone) return false
   exchange.fallBack = undefined

@@ -55,7 +55,7 @@ describe('the headers of a request', () => {
     expect(fields.get('x-kept')).toStrictEqual(['2'])
   })
 
-  it('have only trailers of TE', async () => {
+  it('keep only trailers of TE', async () => {
     expect((await seen(['Host: a', 'TE: gzip;q=0.5, trailers'])).get('te')).toStrictEqual(['trailers'])
   })
 
@@ -142,7 +142,7 @@ describe('the headers of a request', () => {
   it.each([
     [true, 'public.test'],
     [false, 'upstream'],
-  ])('have with preserveHost %s the Host %s', async (preserveHost, expected) => {
+  ])('have, with preserveHost %s, the Host %s', async (preserveHost, expected) => {
     const fields = await seen(['Host: public.test'], { route: { preserveHost } })
     const upstreamHost = new URL(upstream.url).host
     expect(fields.get('host')).toStrictEqual([expected === 'upstream' ? upstreamHost : expected])
@@ -156,7 +156,7 @@ describe('the headers of a request', () => {
     expect(generated).toMatch(/^[\w-]+-1$/)
   })
 
-  it('have the first value of a header that may occur once, like keys', async () => {
+  it('have the first value of a header that may occur once, as do keys', async () => {
     const keys: (string | undefined)[] = []
     const fields = await seen(['Host: a', 'Authorization: one', 'Authorization: two', 'X-L: 1', 'X-L: 2'], {
       route: {
@@ -272,7 +272,7 @@ describe('the headers of a response', () => {
     expect(fieldsOf(answer).get('x-b')).toStrictEqual(['new'])
   })
 
-  it('have no length if a filter has set the status 204', async () => {
+  it('have no Content-Length if a filter sets the status 204', async () => {
     const toNoContent = (head: { status: number }) => {
       head.status = 204
     }
@@ -281,7 +281,7 @@ describe('the headers of a response', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 204 (?![\s\S]*content-length)[\s\S]*\r\n\r\n$/i)
   })
 
-  it('have the limits of the gateway, and not those of the upstream', async () => {
+  it('have the rate limit headers of the gateway instead of those of the upstream', async () => {
     const raw =
       'HTTP/1.1 200 OK\r\nX-RateLimit-Limit: 7\r\nx-ratelimit-remaining: 6\r\nRateLimit: "a";r=6\r\nRateLimit-Policy: "a";q=7\r\nRetry-After: 5\r\nconstructor: 1\r\ncontent-length: 2\r\n\r\nok'
     // While the store is unavailable, other numbers are unknown.
@@ -297,7 +297,7 @@ describe('the headers of a response', () => {
     expect(limited.get('constructor')).toStrictEqual(['1'])
   })
 
-  it('have the limits of the upstream if the route has none', async () => {
+  it('keep the rate limit headers of the upstream if the route has no limits', async () => {
     const answer = await answerTo('HTTP/1.1 200 OK\r\nX-RateLimit-Limit: 7\r\ncontent-length: 2\r\n\r\nok')
     expect(fieldsOf(answer).get('x-ratelimit-limit')).toStrictEqual(['7'])
   })
@@ -347,14 +347,14 @@ describe('the headers of a response', () => {
     expect(answer).toMatch(/\r\n2\r\nok\r\n0\r\nx-sum: 42\r\nx-sum: 43\r\n\r\n$/)
   })
 
-  it('announce no trailers if there can be none, also with a value named trailer', async () => {
+  it('announce no trailers if the response cannot have any', async () => {
     const answer = await answerTo('HTTP/1.1 304 Not Modified\r\nx-kind: trailer\r\ntrailer: x-sum\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 304 Not Modified\r\n/)
     expect(answer).toMatch(/\r\nx-kind: trailer\r\n/)
     expect(answer).not.toMatch(/\r\ntrailer:/i)
   })
 
-  it('have none of a response that cannot be forwarded', async () => {
+  it('have nothing of a response that cannot be forwarded', async () => {
     const spoil: ResponseFilter = ({ headers }) => void headers.set('x-bad', 'a\nb')
     const answer = await answerTo('HTTP/1.1 200 OK\r\netag: "a"\r\ncontent-length: 2\r\n\r\nok', {
       responseFilters: [spoil],

@@ -19,7 +19,7 @@ export function sendProblem(
   return answer(response, status, { ...headers, 'content-type': contentType }, body)
 }
 
-/** Sends a response of the gateway. Returns the size of the body. Aborts the response if the upstream's has begun. */
+/** Sends a response of the gateway. Returns the size of the body. Aborts if the response of the upstream has begun. */
 export function answer(
   response: ServerResponse,
   status: number,
@@ -30,7 +30,7 @@ export function answer(
     abortResponse(response)
     return 0
   }
-  // Headers of an upstream's response that could not be sent.
+  // Remove headers of an upstream's response that could not be sent.
   for (const name of response.getHeaderNames()) response.removeHeader(name)
   if (!isHttp2(response.req)) response.statusMessage = ''
   const bytes = Buffer.byteLength(body)
@@ -42,7 +42,7 @@ export function answer(
       ...(isWithoutBody(status) ? {} : { 'content-length': bytes }),
     })
   } catch {
-    // Otherwise the client would wait forever.
+    // Without this, the client would wait forever.
     abortResponse(response)
     return 0
   }

@@ -10,7 +10,7 @@ import { isHttp2 } from './http2.js'
 import { trackSessions } from './http2-sessions.js'
 import { isWebSocket, type Upgrade } from './web-socket.js'
 
-/** Concurrent requests on one HTTP/2 connection. */
+/** Maximum number of concurrent requests on one HTTP/2 connection. */
 const MAX_STREAMS = 128
 
 export interface ServerOptions {
@@ -23,13 +23,13 @@ export interface Tls {
   /** Both in PEM. */
   readonly key: string
   readonly cert: string
-  /** Whether clients that can may use HTTP/2. */
+  /** Whether clients may use HTTP/2. */
   readonly http2: boolean
 }
 
 type Listener = (message: IncomingMessage, response: ServerResponse, upgrade?: Upgrade) => void
 
-/** Creates Node's server, as strict as that of the API but without a timeout for bodies. */
+/** Creates Node's server, as strict as that of the API, but without a timeout for bodies. */
 export function createGatewayServer({ limits, tls }: ServerOptions, listener: Listener): Server {
   const http1 = {
     requireHostHeader: false,
@@ -51,14 +51,14 @@ export function createGatewayServer({ limits, tls }: ServerOptions, listener: Li
   // Node would respond itself, without a body and without metrics.
   server.on('checkExpectation', (message, response) => listener(message, response))
   server.on('upgrade', (message, socket, head) => {
-    inTurn(socket, () => listener(message, answerOn(message, socket), { socket, head }))
+    inTurn(socket, () => listener(message, responseOn(message, socket), { socket, head }))
   })
   server.on('connect', (message: IncomingMessage, where: Duplex | ServerResponse) => {
     if (isHttp2(message)) (where as ServerResponse).writeHead(405).end()
-    else inTurn(where as Duplex, () => (where as Duplex).end(finalResponse(405, 'CONNECT is not forwarded.')))
+    else inTurn(where as Duplex, () => (where as Duplex).end(finalResponse(405, 'CONNECT is not supported.')))
   })
   server.on('clientError', respondToBadHttp)
-  // The size of the headers is limited instead, as in createHttpServer.
+  // Their size is limited instead, as in createHttpServer.
   server.maxHeadersCount = 0
   trackConnections(server)
   return server
@@ -86,8 +86,8 @@ function createHttp2Server({ key, cert }: Tls, limits: RequestLimits, http1: obj
     cert,
     allowHTTP1: true,
     Http1IncomingMessage: Message,
-    // handle.ts rejects large headers with 431. Node would reset the stream, counting 32 bytes more per header, and
-    // not for the first stream of a connection, before the settings are acknowledged.
+    // handle.ts rejects large headers with 431. Node counts 32 bytes more per header, resets the stream, and does not
+    // enforce the size before the client has acknowledged the settings.
     maxHeaderListPairs: limits.maxHeaderBytes,
     settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 33 * limits.maxHeaderBytes },
   })
@@ -97,21 +97,21 @@ function createHttp2Server({ key, cert }: Tls, limits: RequestLimits, http1: obj
 }
 
 /**
- * Calls back when earlier responses on a connection that Node has handed over are finished. Node no longer handles its
- * errors, and an unhandled error would end the process.
+ * Calls back once earlier responses are finished, on a connection that Node has handed over. Also handles its errors, which
+ * would end the process.
  */
-function inTurn(socket: Duplex, goOn: () => void): void {
+function inTurn(socket: Duplex, callback: () => void): void {
   socket.on('error', () => socket.destroy())
   const next = () => {
-    const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse | null }
-    if (begun != null) begun.once('finish', next)
-    else if (socket.writable) goOn()
+    const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse | null }
+    if (response != null) response.once('finish', next)
+    else if (socket.writable) callback()
   }
   next()
 }
 
 /** Creates a response on a connection that Node has handed over. */
-function answerOn(message: IncomingMessage, socket: Duplex): ServerResponse {
+function responseOn(message: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new ServerResponse(message)
   response.shouldKeepAlive = false
   response.assignSocket(socket as Socket)

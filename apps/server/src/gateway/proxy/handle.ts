@@ -27,7 +27,7 @@ export function handle(
   response: ServerResponse,
   upgrade?: Upgrade,
 ): void {
-  // Pipelined: wait for the responses before it, so that requests cannot overtake each other.
+  // A pipelined request waits for the earlier responses, so that requests keep their order.
   if (response.socket === null) {
     waitForTurn(message.socket, response, () => handle(state, message, response, upgrade))
     return
@@ -41,18 +41,18 @@ export function handle(
   }
 }
 
-/** Pipelined requests that may wait on one connection. Node keeps reading while they do, and each takes memory. */
+/** Pipelined requests that may wait on one connection. Node reads on meanwhile, and each request takes memory. */
 const MAX_WAITING = 100
 const waiting = new WeakMap<Socket, number>()
 
-function waitForTurn(socket: Socket, response: ServerResponse, goOn: () => void): void {
+function waitForTurn(socket: Socket, response: ServerResponse, callback: () => void): void {
   const count = (waiting.get(socket) ?? 0) + 1
   // Requests of a chunk that Node has already read still arrive after destroy().
   if (count > MAX_WAITING || socket.destroyed) return void socket.destroy()
   waiting.set(socket, count)
   response.once('socket', () => {
     waiting.set(socket, waiting.get(socket)! - 1)
-    goOn()
+    callback()
   })
 }
 
@@ -69,7 +69,7 @@ function begin(context: RequestContext): void {
   if (hasBadExpectation(message)) return void context.reject(417, BAD_EXPECTATION)
   const target = canonicalPath(message.url ?? '')
   if (target === undefined) return void context.reject(400, NO_CANONICAL_FORM)
-  if (message.method === 'TRACE') return void context.reject(405, 'TRACE is not forwarded.')
+  if (message.method === 'TRACE') return void context.reject(405, 'TRACE is not supported.')
   if (isLoop(message))
     return void context.reject(508, 'Loop detected: an upstream routes back to this gateway.')
   const peer = routing.peerOf(message.socket)
@@ -82,7 +82,7 @@ function begin(context: RequestContext): void {
   limit(context, request, activeRoute)
 }
 
-/** Checks the limits of a route, and applies their decision. `outer`: headers of the limits before a fallback. */
+/** Checks the limits of a route, and applies their decision. `outer` are headers of the limits before a fallback. */
 function limit(
   context: RequestContext,
   request: GatewayRequestFacts,
@@ -91,8 +91,8 @@ function limit(
 ): void {
   const { limiter } = activeRoute.route
   const apply = (decision: RouteDecision) => {
-    const joined = outer && { ...decision, headers: { ...outer, ...decision.headers } }
-    applyDecision(context, request, activeRoute, joined ?? decision)
+    const headers = { ...outer, ...decision.headers }
+    applyDecision(context, request, activeRoute, outer === undefined ? decision : { ...decision, headers })
   }
   const decision = limiter === undefined ? UNLIMITED : limiter(request)
   if (!(decision instanceof Promise)) apply(decision)
@@ -116,17 +116,17 @@ function applyDecision(
 }
 
 /** Calls back after a delay, unless the client disconnects first. */
-function hold(context: RequestContext, ms: number, goOn: () => void): void {
+function hold(context: RequestContext, ms: number, callback: () => void): void {
   const timer = setTimeout(() => {
-    context.response.off('close', letGo)
+    context.response.off('close', cancel)
     try {
-      goOn()
+      callback()
     } catch (error) {
       context.fail(error)
     }
   }, ms)
-  const letGo = () => clearTimeout(timer)
-  context.response.once('close', letGo)
+  const cancel = () => clearTimeout(timer)
+  context.response.once('close', cancel)
 }
 
 /** Forwards an allowed request, after applying the filters of its route. */
@@ -150,7 +150,7 @@ function pass(
     return void context.respond(answer.status, Object.fromEntries(head.headers), '')
   }
   const length = message.headers['content-length']
-  // The body has been sent to the upstream that failed.
+  // A fallback has no body: it has been sent to the upstream that failed.
   const withBody = context.fallbacks === 0 && hasBody(message)
   const budget = withBody ? route.budget?.begin(request) : undefined
   if (budget !== undefined && 'denial' in budget) return void context.deny(budget.denial!, budget.headers)
@@ -217,16 +217,16 @@ function pass(
   const { exchange } = context
   const { body } = exchange
   if (releaseMemory !== undefined) body?.once('close', releaseMemory)
-  // Take a connection only when the body has begun to arrive.
+  // A request takes a connection once its body has begun to arrive.
   if (body === undefined) forward(exchange)
   else if (budget !== undefined) forwardWithinBudget(context, exchange, body, budget)
   else body.whenBegun(() => forward(exchange))
 }
 
-/** Fallbacks of fallbacks; more are a loop. */
+/** Maximum number of successive fallbacks of a request, to stop loops. */
 const MAX_FALLBACKS = 3
 
-/** Sends a request that failed to the fallback of its route, without its body. WebSockets have none. */
+/** Returns a function that sends a failed request to the fallback of its route, without its body. WebSockets have none. */
 function fallbackOf(
   context: RequestContext,
   failed: GatewayRequestFacts,

@@ -104,7 +104,7 @@ describe('slow request bodies', () => {
     expect(String((await once(third, 'data'))[0])).toContain('\r\n\r\n3')
   })
 
-  it('that wait for a connection for too long are rejected with 503', async () => {
+  it('are rejected with 503 if they wait too long for a connection', async () => {
     upstream = await echoLength()
     const timeouts = { connectMs: 5000, headersMs: 300, bodyMs: 5000 }
     gateway = await gatewayTo({ upstreams: [upstream.url], timeouts }, { maxConnections: 1 })
@@ -113,7 +113,7 @@ describe('slow request bodies', () => {
     expect(statusOf(await sendRaw(gateway.url, `${head(3)}a`))).toBe(503)
   })
 
-  it('of clients that have disconnected leave the queue', async () => {
+  it('leave the queue when the client disconnects', async () => {
     upstream = await echoLength()
     gateway = await gatewayTo({ upstreams: [upstream.url] }, { maxConnections: 2 })
     const first = open(`${head(3)}a`)
@@ -178,7 +178,7 @@ describe('a client that does not read its response', () => {
 })
 
 describe('an HTTP/2 connection without streams', () => {
-  it('is closed when it is idle, also while the client sends pings', async () => {
+  it('is closed when idle, even if the client sends pings', async () => {
     upstream = await upstreamOf((_request, response) => response.end())
     const tls = { ...certificate, http2: true }
     const limits = { ...LIMITS, keepAliveTimeoutMs: 1000 }
@@ -193,7 +193,7 @@ describe('an HTTP/2 connection without streams', () => {
 })
 
 describe('connection limits of the gateway', () => {
-  it('leave connections for others when one client has its share, and are metrics', async () => {
+  it('leave connections for other clients when one has its share, and are exposed as metrics', async () => {
     upstream = await upstreamOf((_request, response) => response.end('served'))
     gateway = await gatewayTo({ upstreams: [upstream.url] }, { connections: { max: 10, maxPerClient: 3 } })
     const get = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'
@@ -207,7 +207,7 @@ describe('connection limits of the gateway', () => {
     expect(gateway.logged).toMatchObject([{ listener: 'gateway', reason: 'max_per_client', limit: 3 }])
   })
 
-  it('do not apply to trusted proxies, which carry many clients', async () => {
+  it('do not apply to trusted proxies', async () => {
     upstream = await upstreamOf((_request, response) => response.end('served'))
     gateway = await gatewayTo(
       { upstreams: [upstream.url] },

@@ -16,13 +16,13 @@ export function trackSessions(server: Http2SecureServer, idleMs: number): void {
   sessions.set(server, open)
 }
 
-/** A session that begins while the server stops gets this long for its first request. */
+/** Time for the first request of a session that begins while the server stops. */
 const FIRST_REQUEST_MS = 200
 
 /** Closes all sessions as soon as their open streams have ended. */
 export function closeSessions(server: Server): void {
   for (const session of sessions.get(server) ?? []) session.close()
-  // The handshake of a session may still be under way, with its first request close behind.
+  // A handshake may still be in progress, and its first request may follow at once.
   server.on('session', (session: ServerHttp2Session) => {
     setTimeout(() => session.close(), FIRST_REQUEST_MS)
   })

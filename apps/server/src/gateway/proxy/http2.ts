@@ -18,12 +18,12 @@ export function headerBytesOf({ rawHeaders }: IncomingMessage): number {
   return rawHeaders.reduce((bytes, text) => bytes + text.length, 0)
 }
 
-const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
+const NODE_METHODS: ReadonlySet<string> = new Set(METHODS)
 
 /** Finds problems that Node accepts in HTTP/2 requests. Sets `host` from `:authority`. */
 export function problemOfHttp2({ headers, method = '', url = '' }: IncomingMessage): string | undefined {
-  // Only the methods of HTTP/1.1: some upstreams treat post as POST, but a rule for POST does not match it.
-  if (!KNOWN_METHODS.has(method)) return 'The method must be a known one in upper case, such as GET.'
+  // As in HTTP/1.1: some upstreams treat post as POST, but a rule for POST does not match it.
+  if (!NODE_METHODS.has(method)) return 'The method must be a standard method in upper case, such as GET.'
   const authority = headers[':authority']
   if (headers.host !== undefined && authority !== undefined && headers.host !== authority) {
     return 'Host and :authority must be equal; send only :authority.'
@@ -59,7 +59,7 @@ const LISTS: ReadonlySet<string> = new Set([
   'if-none-match',
 ])
 
-/** Includes request headers, because upstreams send those too. */
+/** Includes request headers, because some upstreams send them in responses. */
 const ONCE: ReadonlySet<string> = new Set([
   'access-control-allow-credentials',
   'access-control-max-age',

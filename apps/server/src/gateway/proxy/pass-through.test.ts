@@ -139,7 +139,7 @@ describe('in both directions at once', () => {
   })
 })
 
-describe('a slow side slows down the other, without filling memory:', () => {
+describe('backpressure bounds memory with', () => {
   it('a client that does not read', async () => {
     const before = (await state()).rss
     const response = await ask(`/down?size=${100 * MB}`)

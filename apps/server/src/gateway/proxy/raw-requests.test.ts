@@ -164,7 +164,7 @@ describe('forwards unambiguously:', () => {
     expect(seen[0]).toContain(`\r\nhost: ${new URL(upstream.url).host}\r\n`)
   })
 
-  it('chunks, without their extensions and trailers', async () => {
+  it('chunked bodies, without extensions and trailers', async () => {
     const { answer, seen } = await send(
       'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n2\r\nde\r\n0\r\nX-Evil: 1\r\n\r\n',
     )
@@ -265,7 +265,7 @@ describe('forwards unambiguously:', () => {
   })
 })
 
-describe('survives', () => {
+describe('stays available after', () => {
   const connectLine = 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'
 
   it('a CONNECT whose client resets the connection', async () => {
@@ -296,7 +296,7 @@ describe('survives', () => {
 })
 
 describe('Expect: 100-continue', () => {
-  it('gets its 100 from the gateway, without the upstream', async () => {
+  it('gets 100 Continue from the gateway itself', async () => {
     const { answer, seen } = await send(
       'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello',
     )

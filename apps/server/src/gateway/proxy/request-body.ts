@@ -5,11 +5,11 @@ import { discardBody } from './discard-body.js'
 import { endedByHeaders, isHttp2 } from './http2.js'
 
 export interface BodyOptions {
-  /** A longer body is rejected with 413. */
+  /** A longer body is rejected with 413. Undefined: no limit. */
   readonly maxBytes: number | undefined
   /** How many bytes are read ahead of the upstream. Default: 64 KB. */
   readonly bufferBytes?: number | undefined
-  /** Sees the body as it arrives. */
+  /** Called with each part of the body as it arrives. */
   readonly onBytes?: ((bytes: Buffer) => void) | undefined
   /** A body that pauses for longer is rejected with 408. */
   readonly idleMs: number
@@ -43,7 +43,7 @@ export class RequestBody extends Readable {
   private readonly idle: NodeJS.Timeout
   private readonly rate: NodeJS.Timeout | undefined
   private bytes = 0
-  /** How long the client, and not the upstream, kept the body waiting. */
+  /** How long the body has waited for the client. Time in which it waited for the upstream does not count. */
   private waitedMs = 0
   private onBegun: (() => void) | undefined
   private onSettled: (() => void)[] = []
@@ -107,7 +107,7 @@ export class RequestBody extends Readable {
   }
 
   private checkIdle(): void {
-    // While it is paused, the upstream is the slow part.
+    // While the body is paused, it waits for the upstream.
     if (this.message.isPaused()) this.idle.refresh()
     else this.destroy(tooSlow())
   }
@@ -134,9 +134,9 @@ export class RequestBody extends Readable {
 }
 
 export function tooLarge(maxBytes: number): HttpError {
-  return new HttpError(413, `The body is too large: ${maxBytes} bytes at most.`)
+  return new HttpError(413, `The body is too large: the maximum is ${maxBytes} bytes.`)
 }
 
 function tooSlow(): HttpError {
-  return new HttpError(408, 'The body took too long to arrive.')
+  return new HttpError(408, 'The request body took too long to arrive.')
 }

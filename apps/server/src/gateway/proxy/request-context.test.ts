@@ -49,7 +49,7 @@ describe('a limit', () => {
     expect(upstream.sockets.size).toBe(0)
   })
 
-  it('that fails is 500 with a line in the log', async () => {
+  it('that throws results in 500 and a log line', async () => {
     const upstream = await upstreamThat((_request, response) => response.end())
     gateway = await gatewayTo([
       {
@@ -72,7 +72,7 @@ describe('a limit', () => {
     expect(gateway.logged.map(({ err }) => (err as Error).message)).toStrictEqual(['at once', 'later'])
   })
 
-  it('that holds requests releases them one after another', async () => {
+  it('with a queue releases requests one after another', async () => {
     const times: number[] = []
     const upstream = await upstreamThat((_request, response) => {
       times.push(performance.now())
@@ -118,7 +118,7 @@ describe('a limit', () => {
     expect(received).toStrictEqual(['/stayed', '/last'])
   })
 
-  it('gets the address from trusted proxies', async () => {
+  it('reads the client address through trusted proxies', async () => {
     const upstream = await upstreamThat((_request, response) => response.end())
     const seen: (string | undefined)[] = []
     const limit = (request: { ip?: string | undefined }) => {
@@ -136,7 +136,7 @@ describe('a limit', () => {
 })
 
 describe('a route that responds without an upstream', () => {
-  it('responds after its limit allowed', async () => {
+  it('responds once its limits allow the request', async () => {
     gateway = await gatewayTo({
       answer: { status: 308, headers: { location: 'https://example.com/' } },
       limiter: () => ({ denial: undefined, headers: { 'x-ratelimit-limit': '9' }, holdMs: 0 }),
@@ -163,7 +163,7 @@ describe('a route that responds without an upstream', () => {
     expect([status, ...values]).toStrictEqual([401, null, 'Basic, Bearer', 'private'])
   })
 
-  it.each([204, 304])('with %d has no length, because it has no body', async (status) => {
+  it.each([204, 304])('with status %d has no Content-Length', async (status) => {
     gateway = await gatewayTo({ answer: { status, headers: {} } })
     const response = await fetch(gateway.url)
     expect(response.status).toBe(status)
@@ -273,7 +273,7 @@ describe('a reload of the routes', () => {
     expect([...gateway.upstreams()].map(({ origin }) => origin)).toStrictEqual([young.url])
   })
 
-  it('keeps connections and counts of routes that stay', async () => {
+  it('keeps connections and counts of unchanged routes', async () => {
     const upstream = await upstreamThat((_request, response) => response.end())
     gateway = await gatewayTo({ id: 'a', upstreams: [upstream.url] })
     const ports = new Set<number | undefined>()
@@ -334,7 +334,7 @@ describe('a gateway that stops', () => {
 })
 
 describe('slow headers', () => {
-  it('time out, a slow body does not', async () => {
+  it('time out, unlike a slow body', async () => {
     const upstream = await upstreamThat((request, response) => {
       request.on('end', () => response.end('all of it'))
       request.resume()

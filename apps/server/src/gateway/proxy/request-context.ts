@@ -51,7 +51,7 @@ export class RequestContext {
   request: GatewayRequestFacts | undefined
   activeRoute: ActiveRoute | undefined
   exchange: Exchange | undefined
-  /** Headers for the page of another origin that has sent the request; undefined if it is not such a request. */
+  /** CORS headers of the response; undefined if the request is not cross-origin. */
   corsHeaders: CorsHeaders | undefined
   /** Number of fallbacks so far. */
   fallbacks = 0
@@ -144,7 +144,7 @@ export class RequestContext {
     this.track(releaseSlots?.())
   }
 
-  /** Closing the gateway waits for it. */
+  /** Lets the closing of the gateway wait for a settlement or a release. */
   private track(ending: Promise<void> | undefined): void {
     const { onError, settlements } = this.state
     const settlement = ending?.catch(onError)

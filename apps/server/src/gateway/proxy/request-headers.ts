@@ -10,12 +10,12 @@ import { isHttp2 } from './http2.js'
 export type Flat = (string | string[])[]
 
 /**
- * The headers to forward. Node keeps the first of headers that may occur once, so keys are built from the values that
- * the upstream receives.
+ * Builds the headers to forward. Of a header that may occur once, Node keeps the first line, so that keys are built from the
+ * values that the upstream receives.
  */
 export function headersToSend(
   message: IncomingMessage,
-  { named, peer }: GatewayRequestFacts,
+  { connectionHeaders, peer }: GatewayRequestFacts,
   { preserveHost }: Route,
   proxies: Proxies,
   id: string,
@@ -23,7 +23,8 @@ export function headersToSend(
   const { headers } = message
   const flat: Flat = []
   for (const name in headers) {
-    if (isSetByGateway(name) || isHopByHop(name) || isAboutClient(name) || named?.has(name)) continue
+    if (isSetByGateway(name) || isHopByHop(name) || isAboutClient(name) || connectionHeaders?.has(name))
+      continue
     flat.push(name, headers[name]!)
   }
   if (preserveHost && headers.host !== undefined) flat.push('host', headers.host)
@@ -56,7 +57,7 @@ function isSetByGateway(name: string): boolean {
     case 'expect':
     case 'content-length':
     case 'x-request-id':
-    // CGI programs read it as the setting HTTP_PROXY.
+    // CGI programs would read it as their setting HTTP_PROXY.
     case 'proxy':
       return true
     default:

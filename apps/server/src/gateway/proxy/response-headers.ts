@@ -16,8 +16,8 @@ export interface HeadToSend {
 }
 
 /**
- * The head of an upstream's response to forward. The gateway's rate limit headers replace those of the upstream, whose
- * numbers would contradict them.
+ * Builds the head to forward from that of an upstream. Rate limit headers of the gateway replace those of the upstream,
+ * whose numbers would contradict them.
  */
 export function headToSend(
   status: number,
@@ -25,7 +25,7 @@ export function headToSend(
   rateLimitHeaders: Readonly<Record<string, string>>,
 ): HeadToSend {
   const flat: string[] = []
-  const named = namedIn(raw)
+  const connectionHeaders = connectionHeadersIn(raw)
   const isLimited = Object.keys(rateLimitHeaders).length > 0
   let length = -1
   let trailer = ''
@@ -33,7 +33,7 @@ export function headToSend(
     const name = raw[i]!.toString('latin1')
     const lower = name.toLowerCase()
     if (lower === 'trailer') trailer = raw[i + 1]!.toString('latin1')
-    if (isHopByHop(lower) || named?.has(lower)) continue
+    if (isHopByHop(lower) || connectionHeaders?.has(lower)) continue
     if (isLimited && (isAboutLimits(lower) || Object.hasOwn(rateLimitHeaders, lower))) continue
     const value = raw[i + 1]!.toString('latin1')
     if (lower === 'content-length') {
@@ -52,12 +52,13 @@ export function headToSend(
   return { status, flat, length }
 }
 
-/** Without `retry-after`, which an upstream also sends with a 503. */
+/** Whether a header is about rate limits. Not `retry-after`, which upstreams also send with 503. */
 function isAboutLimits(name: string): boolean {
   return name === 'ratelimit' || name.startsWith('ratelimit-') || name.startsWith('x-ratelimit-')
 }
 
-function namedIn(raw: RawHeaders): ReadonlySet<string> | undefined {
+/** The headers that `Connection` names, which are hop-by-hop too. */
+function connectionHeadersIn(raw: RawHeaders): ReadonlySet<string> | undefined {
   let connection: string | undefined
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!
@@ -69,7 +70,7 @@ function namedIn(raw: RawHeaders): ReadonlySet<string> | undefined {
 }
 
 /** Applies the response filters of a route. */
-export function filtered(
+export function applyFilters(
   { status, flat, length }: HeadToSend,
   filters: readonly ResponseFilter[],
   request: GatewayRequest,
@@ -83,24 +84,24 @@ export function filtered(
   }
   for (const filter of filters) filter(head, request)
   const losesLength = isWithoutBody(status) !== isWithoutBody(head.status) || head.status === 204
-  const changed: string[] = []
+  const result: string[] = []
   for (const [name, value] of head.headers) {
     if (isHopByHop(name) && name !== 'trailer') continue
     // Filters cannot change the length of the body, but a new status may remove the body.
     if (name === 'content-length' && (length < 0 || losesLength)) continue
-    for (const line of typeof value === 'string' ? [value] : value) changed.push(name, line)
+    for (const line of typeof value === 'string' ? [value] : value) result.push(name, line)
   }
-  return { status: head.status, flat: changed, length }
+  return { status: head.status, flat: result, length }
 }
 
-/** The CORS headers of the gateway replace those of the upstream: a browser rejects a response with both. */
+/** Replaces the CORS headers of the upstream by those of the gateway: browsers reject a response with both. */
 export function withCorsHeaders({ status, flat, length }: HeadToSend, cors: CorsHeaders): HeadToSend {
-  const changed: string[] = []
+  const result: string[] = []
   for (let i = 0; i < flat.length; i += 2) {
-    if (!flat[i]!.toLowerCase().startsWith('access-control-')) changed.push(flat[i]!, flat[i + 1]!)
+    if (!flat[i]!.toLowerCase().startsWith('access-control-')) result.push(flat[i]!, flat[i + 1]!)
   }
-  for (const name in cors) changed.push(name, cors[name]!)
-  return { status, flat: changed, length }
+  for (const name in cors) result.push(name, cors[name]!)
+  return { status, flat: result, length }
 }
 
 /** Writes the head of a response. */
@@ -136,12 +137,12 @@ export function addTrailers(response: ServerResponse, raw: RawHeaders): void {
   response.addTrailers(isHttp2(response.req) ? headersOfHttp2(trailers.flat()) : trailers)
 }
 
-/** Whether a header may be a trailer: not if it is needed before the body, for framing, routing or decoding. */
+/** Whether a header may be a trailer. Headers for framing, routing or decoding are needed before the body. */
 function mayTrail(name: string): boolean {
-  return name !== '' && !isHopByHop(name) && !NEVER_LATE.has(name)
+  return name !== '' && !isHopByHop(name) && !NEVER_TRAILERS.has(name)
 }
 
-const NEVER_LATE: ReadonlySet<string> = new Set([
+const NEVER_TRAILERS: ReadonlySet<string> = new Set([
   'age',
   'authorization',
   'cache-control',

@@ -125,7 +125,7 @@ describe('HTTP/2', () => {
     expect(body.toString()).toBe('ok')
   })
 
-  it('there is a response with any repeated header', async () => {
+  it('any repeated response header is forwarded', async () => {
     const twice = NAMES.map((name) => `${name}: 1\r\n${name}: 1\r\n`).join('')
     upstream = await rawUpstream(`HTTP/1.1 200 OK\r\n${twice}content-length: 0\r\n\r\n`)
     gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
@@ -218,7 +218,7 @@ describe('HTTP/2', () => {
     await until(() => upstream.closed() === 1, 'the connection to the upstream is closed')
   })
 
-  it('the size of all headers is limited, whatever their number', async () => {
+  it('the total size of headers is limited, for any number of headers', async () => {
     upstream = await upstreamOf((request, response) => response.end(String(request.headers['x-199'])))
     const limits = { ...LIMITS, maxHeaderBytes: 2048 }
     gateway = await gatewayTo({ upstreams: [upstream.url] }, { ...withHttp2(), limits })
@@ -243,7 +243,7 @@ describe('HTTP/2', () => {
     await closed
   })
 
-  it('a gateway that stops serves a connection that was just accepted, and waits only briefly for it', async () => {
+  it('a gateway that stops serves a new connection, and waits only briefly for its first request', async () => {
     upstream = await upstreamOf((_request, response) => response.end('ok'))
     gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
     const { hostname, port } = new URL(gateway.url)

@@ -94,7 +94,7 @@ describe('a WebSocket', () => {
     await until(() => bad.sockets.size === 0, 'no connection to it is kept')
   })
 
-  it('that the upstream rejects keeps no connection to it', async () => {
+  it('that the upstream rejects leaves no open connection', async () => {
     upstream = await upstreamOf((_request, response) => response.end())
     upstream.server.keepAliveTimeout = 60_000
     upstream.server.on('upgrade', (_request, socket) => {
@@ -106,7 +106,7 @@ describe('a WebSocket', () => {
     await until(() => upstream.sockets.size === 0, 'the connection to the upstream is closed', 3000)
   })
 
-  it('whose upstream is unreachable is 502', async () => {
+  it('with an unreachable upstream gets 502', async () => {
     upstream = await echo()
     const { url } = upstream
     await upstream.close()
@@ -134,7 +134,7 @@ describe('a WebSocket', () => {
     expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="all",status="none" 1'])
   })
 
-  it('beyond the maximum of connections is 503, until another closes', async () => {
+  it('beyond the maximum number of connections gets 503, until another closes', async () => {
     upstream = await echo()
     gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true }, { maxConnections: 2 })
     const url = gateway.url.replace('http', 'ws')
@@ -152,7 +152,7 @@ describe('a WebSocket', () => {
     await until(() => [...gateway.upstreams()].every(({ tunnels }) => tunnels === 0), 'none is counted')
   })
 
-  it('has the headers of the limits, and 101 whatever status a filter sets', async () => {
+  it('has rate limit headers, and status 101 even if a filter sets another', async () => {
     upstream = await rawUpstream(
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\n\r\n',
     )
@@ -204,7 +204,7 @@ describe('a WebSocket', () => {
     return socket
   }
 
-  it('may end in one direction and continue in the other', async () => {
+  it('can be half closed', async () => {
     let received = ''
     upstream = await agreeing((socket) => {
       socket.on('data', (data) => {
@@ -243,7 +243,7 @@ describe('a WebSocket', () => {
     socket.destroy()
   })
 
-  it('is destroyed if either side is', async () => {
+  it('is destroyed when either side is destroyed', async () => {
     upstream = await agreeing((socket) => void setTimeout(() => socket.resetAndDestroy(), 50))
     gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
     const socket = await opened()

@@ -29,11 +29,11 @@ export function connectionFor({ origin }: Upstream, connectMs: number): Client {
   return new Client(origin, { connect: { timeout: connectMs, allowHalfOpen: true }, pipelining: 1 })
 }
 
-/** The response head of a WebSocket upgrade, always with status 101 whatever the filters set. */
+/** The response head of a WebSocket upgrade. The status is 101 even if a filter sets another one. */
 export function rawHead({ flat }: HeadToSend): string {
   let head = 'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n'
   for (let i = 0; i < flat.length; i += 2) {
-    // A filter may have set them.
+    // A filter may have set invalid ones.
     validateHeaderName(flat[i]!)
     validateHeaderValue(flat[i]!, flat[i + 1]!)
     head += `${flat[i]}: ${flat[i + 1]}\r\n`

@@ -3,15 +3,15 @@ import type { Proxies } from '@tidegate/http'
 import type { Peer } from './peer.js'
 
 /*
- * Headers that describe the client to the upstream: either `X-Forwarded-*` or `Forwarded` (RFC 7239), whichever the
- * configured proxies use. With both, an application could trust the one that was not verified.
+ * Headers that describe the client to the upstream: `X-Forwarded-*`, or `Forwarded` (RFC 7239) if the configured proxies use
+ * it. With both, an application could trust the one that was not verified.
  */
 
 /** Whether a header describes the client. Such headers are never forwarded unchanged. `name` is in lower case. */
 export function isAboutClient(name: string): boolean {
   const first = name.charCodeAt(0)
   if (first !== 0x78 && first !== 0x66) return false
-  // Some servers treat `_` and `-` alike, so X_Forwarded_For would be a bypass.
+  // Some servers read X_Forwarded_For as X-Forwarded-For.
   const dashedName = name.includes('_') ? name.replaceAll('_', '-') : name
   return dashedName === 'forwarded' || dashedName === 'x-real-ip' || dashedName.startsWith('x-forwarded-')
 }
@@ -23,7 +23,7 @@ export function pushForwarded(
   peer: Peer,
   headers: IncomingHttpHeaders,
 ): void {
-  if (header === 'forwarded') to.push('forwarded', forwarded(peer, headers))
+  if (header === 'forwarded') to.push('forwarded', forwardedValue(peer, headers))
   else pushXForwarded(to, peer, headers)
 }
 
@@ -59,8 +59,8 @@ const WRITTEN: ReadonlySet<string> = new Set([
   'x-forwarded-port',
 ])
 
-/** `for=192.0.2.1;host="example.com:8000";proto=http`, appended to the header of a trusted peer. */
-function forwarded(peer: Peer, headers: IncomingHttpHeaders): string {
+/** The value `for=192.0.2.1;host="example.com:8000";proto=http`, appended to that of a trusted peer. */
+function forwardedValue(peer: Peer, headers: IncomingHttpHeaders): string {
   const by = peer.address?.family === 6 ? `"[${peer.text}]"` : peer.text
   const host = headers.host === undefined ? '' : `;host="${headers.host.replace(/["\\]/g, '\\$&')}"`
   const own = `for=${by}${host};proto=${peer.protocol}`

@@ -3,7 +3,7 @@
  * `Connection: X-Forwarded-For` cannot remove those.
  */
 
-/** For requests and responses. The caller keeps `te: trailers`. */
+/** Hop-by-hop headers of requests and responses. Callers keep `te: trailers`. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
@@ -21,18 +21,18 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 /** One bit for each length of a hop-by-hop name, so that most names need no lookup. */
 const LENGTHS = [...HOP_BY_HOP].reduce((bits, { length }) => bits | (1 << length), 0)
 
-/** `name` in lower case. */
+/** Whether a header is hop-by-hop. `name` is in lower case. */
 export function isHopByHop(name: string): boolean {
   return name.length < 32 && (LENGTHS & (1 << name.length)) !== 0 && HOP_BY_HOP.has(name)
 }
 
 /** The other headers that a `Connection` header names, in lower case; undefined if it names none. */
 export function headersNamedByConnection(connection: string | undefined): ReadonlySet<string> | undefined {
-  if (connection === undefined || isPlain(connection)) return undefined
+  if (connection === undefined || isConnectionOption(connection)) return undefined
   let names: Set<string> | undefined
   for (const token of connection.toLowerCase().split(',')) {
     const name = token.trim()
-    if (name === '' || isPlain(name) || NEVER_DROPPED.has(name)) continue
+    if (name === '' || isConnectionOption(name) || NEVER_DROPPED.has(name)) continue
     names ??= new Set()
     names.add(name)
   }
@@ -40,11 +40,11 @@ export function headersNamedByConnection(connection: string | undefined): Readon
 }
 
 /** Common values of `Connection` that do not name a header. */
-function isPlain(token: string): boolean {
+function isConnectionOption(token: string): boolean {
   return token === 'keep-alive' || token === 'close' || token === 'Keep-Alive' || token === 'upgrade'
 }
 
-/** Target and length of a request are never hop-by-hop. */
+/** Headers that are forwarded even if `Connection` names them. */
 const NEVER_DROPPED: ReadonlySet<string> = new Set(['host', 'content-length'])
 
 /** Whether the client accepts trailers, the only part of `TE` that is forwarded. */

@@ -19,12 +19,12 @@ export class GatewayRequestFacts implements GatewayRequest {
   readonly query: string
   readonly timeMs: number
   readonly peer: Peer
-  /** Headers named by `Connection`, which are not forwarded and so not used for keys either. */
-  readonly named: ReadonlySet<string> | undefined
+  /** Headers that `Connection` names. They are not forwarded, and therefore not used for keys. */
+  readonly connectionHeaders: ReadonlySet<string> | undefined
   private readonly headers: IncomingHttpHeaders
   private readonly rawHeaders: readonly string[]
   private readonly proxies: Proxies
-  private known: Address | undefined
+  private cachedAddress: Address | undefined
 
   constructor(
     message: IncomingMessage,
@@ -39,16 +39,16 @@ export class GatewayRequestFacts implements GatewayRequest {
     this.timeMs = timeMs
     this.headers = message.headers
     this.rawHeaders = message.rawHeaders
-    this.named = headersNamedByConnection(message.headers.connection)
+    this.connectionHeaders = headersNamedByConnection(message.headers.connection)
     this.peer = peer
     this.proxies = proxies
-    this.known = undefined
+    this.cachedAddress = undefined
   }
 
   get address(): Address | undefined {
     if (!this.peer.isTrusted) return this.peer.address
-    this.known ??= clientAddress(this.proxies, this.peer.text, (name) => this.textOf(name))
-    return this.known
+    this.cachedAddress ??= clientAddress(this.proxies, this.peer.text, (name) => this.textOf(name))
+    return this.cachedAddress
   }
 
   get ip(): string | undefined {
@@ -57,13 +57,13 @@ export class GatewayRequestFacts implements GatewayRequest {
   }
 
   header(name: string): string | undefined {
-    return this.named?.has(name) ? undefined : this.textOf(name)
+    return this.connectionHeaders?.has(name) ? undefined : this.textOf(name)
   }
 
   headerLines(name: string): readonly string[] {
     // Every proxy may add a line to these headers.
     if (isAboutClient(name)) return []
-    return headerLines(this.rawHeaders, name, this.named)
+    return headerLines(this.rawHeaders, name, this.connectionHeaders)
   }
 
   private textOf(name: string): string | undefined {

@@ -57,7 +57,7 @@ export function activateRoutes(
       all.set(route, { route, balancer, meter: meterOf(route.id) })
     }
   }
-  let active = 0
+  let requestsInFlight = 0
   let isRetired = false
   const release = () => {
     for (const { balancer } of all.values()) balancer.release()
@@ -76,14 +76,14 @@ export function activateRoutes(
       return route === undefined ? undefined : all.get(route)
     },
     enter() {
-      active++
+      requestsInFlight++
     },
     leave() {
-      if (--active === 0 && isRetired) release()
+      if (--requestsInFlight === 0 && isRetired) release()
     },
     retire() {
       isRetired = true
-      if (active === 0) release()
+      if (requestsInFlight === 0) release()
     },
   }
 }

@@ -26,7 +26,7 @@ export function compileRoutes(
   )
 }
 
-/** Longer than any response takes. */
+/** Longer than any response. */
 const RESERVATION_TTL = '1h'
 
 function reserveIn(store: FullStore): RouteBudgetOptions['reserve'] {

@@ -118,7 +118,7 @@ describe('a request in flight', () => {
     await isFree()
   })
 
-  it('is one slot on a connection that stays open', async () => {
+  it('holds one slot per request on a keep-alive connection', async () => {
     await start()
     for (let i = 0; i < 5; i++) {
       const answer = fetch(gateway.url)
@@ -147,13 +147,13 @@ describe('a request in flight', () => {
   })
 })
 
-describe('releases its slot, once, when', () => {
+describe('the slot is released once when', () => {
   afterEach(() => {
     const ids = released.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('the client hangs up', async () => {
+  it('the client disconnects', async () => {
     await start()
     const sent = await inFlight(2)
     for (const request of sent) request.destroy()
@@ -161,7 +161,7 @@ describe('releases its slot, once, when', () => {
     expect(released).toHaveLength(2)
   })
 
-  it('the client hangs up in the middle of the response', async () => {
+  it('the client disconnects in the middle of the response', async () => {
     await start()
     const [first] = await inFlight(1)
     const response = once(first!, 'response')
@@ -172,9 +172,9 @@ describe('releases its slot, once, when', () => {
     expect(released).toHaveLength(1)
   })
 
-  it('the client has hung up before the limit has decided', async () => {
+  it('the client disconnects before the decision', async () => {
     let decide = () => {}
-    const decided = new Promise<void>((resolve) => {
+    const decision = new Promise<void>((resolve) => {
       decide = resolve
     })
     const limiter = limiterBy(slots)!
@@ -182,7 +182,7 @@ describe('releases its slot, once, when', () => {
     await start({
       async limiter(request) {
         isAsked = true
-        await decided
+        await decision
         return limiter(request)
       },
     })
@@ -196,7 +196,7 @@ describe('releases its slot, once, when', () => {
     expect(pending).toHaveLength(0)
   })
 
-  it('the upstream cannot be reached', async () => {
+  it('the upstream is unreachable', async () => {
     await start({ upstreams: [await deadUrl()] })
     expect((await fetch(gateway.url)).status).toBe(502)
     await isFree()
@@ -230,7 +230,7 @@ describe('releases its slot, once, when', () => {
     await isFree()
   })
 
-  it('the gateway itself responds', async () => {
+  it('the gateway responds itself', async () => {
     await start({ upstreams: [], answer: { status: 204, headers: {} } })
     expect((await fetch(gateway.url)).status).toBe(204)
     await isFree()
@@ -266,7 +266,7 @@ describe('a WebSocket', () => {
     expect(released).toHaveLength(1)
   })
 
-  it('that the upstream does not accept holds none', async () => {
+  it('that the upstream rejects holds no slot', async () => {
     await start({ webSocket: true })
     upstream.server.on('upgrade', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'))
     const client = new WebSocket(gateway.url.replace('http', 'ws'))
@@ -316,7 +316,7 @@ describe('over HTTP/2', () => {
 describe('several limits of one route', () => {
   const rate = fixedWindow({ limit: 3, window: '366d', name: 'rate' })
 
-  it('are all or nothing: neither units nor slots are taken by a request that another limit denies', async () => {
+  it('are all or nothing: a denied request takes neither units nor slots', async () => {
     await start({ limiter: limiterBy(rate, slots) })
     await inFlight(2)
     expect([free(rate), free()]).toStrictEqual([1, 0])

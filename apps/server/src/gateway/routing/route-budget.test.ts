@@ -165,7 +165,7 @@ describe.each([
     },
   )
 
-  it('is settled at its input and the text sent if the client hangs up', async () => {
+  it('is settled at its input and the text sent if the client disconnects', async () => {
     const response = await open(path, bodyOf('endless', { stream: true }))
     let text = ''
     for await (const piece of response) {
@@ -216,7 +216,7 @@ it('reserves by the outputs of the model so far', async () => {
   expect(reserved.map(({ cost }) => cost)).toEqual([ESTIMATED_INPUT + 500, ESTIMATED_INPUT + USAGE.output])
 })
 
-it('does not learn from responses that failed or were cut off', async () => {
+it('ignores failed and incomplete responses in the output history', async () => {
   await (await post(OPENAI, bodyOf('error'))).text()
   await (await post(OPENAI, bodyOf('cut', { stream: true }))).text().catch(() => {})
   await until(() => ended.length === 2, 'both have ended')
@@ -229,7 +229,7 @@ it('keeps the reserved units of a response that is not text', async () => {
   expect(await endings()).toEqual([[ESTIMATED_INPUT + 500]])
 })
 
-it('costs nothing if the upstream cannot be reached', async () => {
+it('costs nothing if the upstream is unreachable', async () => {
   await gateway.close()
   gateway = await startGatewayTo(await deadUrl())
   expect((await post(OPENAI, bodyOf('echo'))).status).toBe(502)
@@ -241,7 +241,7 @@ it('costs nothing if the upstream does not respond in time', async () => {
   expect(await endings()).toEqual(['cancelled'])
 })
 
-it('costs the input if the client hangs up before the response', async () => {
+it('costs the input if the client disconnects before the response', async () => {
   const before = upstream.received.length
   const sent = httpRequest(gateway.url + OPENAI, { method: 'POST', headers: { 'x-user-id': 'alice' } })
   sent.on('error', () => {})
@@ -264,7 +264,7 @@ describe('a denied request', () => {
     isAllowed = false
   })
 
-  it('is answered with 429 and does not reach the upstream', async () => {
+  it('gets 429 and does not reach the upstream', async () => {
     const before = upstream.received.length
     const response = await post(OPENAI, bodyOf('echo'))
     expect(response.status).toBe(429)
@@ -288,7 +288,7 @@ describe('a denied request', () => {
 })
 
 describe('while the store is unavailable', () => {
-  it('is denied with 503 by a closed policy, and cancelled in case the store has received it', async () => {
+  it('a closed policy responds with 503 and cancels, in case the store has received the reserve', async () => {
     isAllowed = false
     degraded = 'closed'
     const response = await post(OPENAI, bodyOf('echo'))
@@ -297,7 +297,7 @@ describe('while the store is unavailable', () => {
     expect(await endings()).toEqual(['cancelled'])
   })
 
-  it('passes by an open policy, and is settled in case the store has received it', async () => {
+  it('an open policy allows and settles, in case the store has received the reserve', async () => {
     degraded = 'open'
     const response = await post(OPENAI, bodyOf('echo'))
     await response.text()
@@ -306,7 +306,7 @@ describe('while the store is unavailable', () => {
   })
 })
 
-describe('a request that is not counted', () => {
+describe('an uncounted request', () => {
   it('has no body', async () => {
     await (await fetch(`${gateway.url}/v1/models`, { headers: { 'x-user-id': 'alice' } })).text()
     expect(reserved).toEqual([])
@@ -340,7 +340,7 @@ it('estimates a body that is not JSON by its bytes', async () => {
   expect(await endings()).toEqual(['cancelled'])
 })
 
-it('reserves nothing for a client that hangs up within its body', async () => {
+it('reserves nothing if the client disconnects during its body', async () => {
   const sent = httpRequest(gateway.url + OPENAI, {
     method: 'POST',
     headers: { 'x-user-id': 'alice', 'content-length': '1000' },
@@ -353,7 +353,7 @@ it('reserves nothing for a client that hangs up within its body', async () => {
   expect(reserved).toEqual([])
 })
 
-it('cancels the reservation of a client that hangs up while it is made', async () => {
+it('cancels the reservation if the client disconnects while it is made', async () => {
   const before = upstream.received.length
   let goOn = () => {}
   const isHeld = new Promise<void>((resolve) => {
@@ -371,7 +371,7 @@ it('cancels the reservation of a client that hangs up while it is made', async (
   expect(upstream.received).toHaveLength(before)
 })
 
-it('responds with 500 if the reservation fails for another reason than the store', async () => {
+it('responds with 500 if the reservation fails with an unexpected error', async () => {
   beforeReserve = () => Promise.reject(new Error('a bug'))
   expect((await post(OPENAI, bodyOf('echo'))).status).toBe(500)
   expect(gateway.logged.map(({ msg }) => msg)).toContain('Gateway request failed')
@@ -434,7 +434,7 @@ it('rejects several different keys with 400', async () => {
 })
 
 describe('a gateway that is closed', () => {
-  it('waits until the last response is settled', async () => {
+  it('waits for the settlement of the last response', async () => {
     beforeSettle = () => new Promise((resolve) => setTimeout(resolve, 300))
     await (await post(OPENAI, bodyOf('echo'), { connection: 'close' })).text()
     await gateway.close()

@@ -9,12 +9,12 @@ import {
 import type { GatewayRequest, RouteBudget, RouteDecision, TokenBudgets } from '../route.js'
 import type { OutputHistory } from '../token-budget/output-history.js'
 import {
-  type CountingBudget,
   createRequestBudget,
+  type KeyedBudget,
   type Reservation,
   type ReservedLimit,
 } from '../token-budget/request-budget.js'
-import { ambiguousKey, type OnDecision, onRoute } from './route-limiter.js'
+import { type OnDecision, onRoute, rejectAmbiguousKey } from './route-limiter.js'
 
 export interface RouteBudgetOptions {
   readonly reserve: (limits: readonly ReservedLimit[]) => Promise<Reservation>
@@ -33,17 +33,17 @@ export function createRouteBudget(
       const facts = onRoute(request, routeId)
       for (const { key } of budgets) {
         const part = key.ambiguousPart(facts)
-        if (part !== undefined) return ambiguousKey(part)
+        if (part !== undefined) return rejectAmbiguousKey(part)
       }
-      const counting = budgets.flatMap(({ key, ...budget }): CountingBudget[] => {
-        const ofRequest = key.resolve(facts)
-        return ofRequest === undefined ? [] : [{ ...budget, key: ofRequest }]
+      const keyedBudgets = budgets.flatMap(({ key, ...budget }): KeyedBudget[] => {
+        const resolvedKey = key.resolve(facts)
+        return resolvedKey === undefined ? [] : [{ ...budget, key: resolvedKey }]
       })
-      if (counting.length === 0) return undefined
-      if (!IDENTITY.test(request.header('content-encoding') ?? '')) return encodedBody()
+      if (keyedBudgets.length === 0) return undefined
+      if (!IDENTITY.test(request.header('content-encoding') ?? '')) return rejectEncodedBody()
       let startMs = 0
       return createRequestBudget({
-        budgets: counting,
+        budgets: keyedBudgets,
         maxBodyBytes,
         hasOutput: !request.path.endsWith('/embeddings'),
         history,
@@ -53,7 +53,7 @@ export function createRouteBudget(
         },
         decide(decisions, headers) {
           const seconds = (performance.now() - startMs) / 1000
-          const limits = counting.flatMap((budget, i) => {
+          const limits = keyedBudgets.flatMap((budget, i) => {
             const decision = decisions[i]
             return decision === undefined ? [] : [{ ...budget, decision }]
           })
@@ -67,9 +67,9 @@ export function createRouteBudget(
 
 const IDENTITY = /^\s*(identity)?\s*$/i
 
-/** Rejects an encoded request, whose tokens could not be estimated: compressed, a large input would count as a small one. */
-function encodedBody(): RouteDecision {
-  const message = 'This route does not accept a Content-Encoding; send the body uncompressed.'
+/** Rejects an encoded body: its tokens cannot be estimated, because a large input can be small when compressed. */
+function rejectEncodedBody(): RouteDecision {
+  const message = 'This route does not accept Content-Encoding; send the body uncompressed.'
   return {
     denial: {
       status: 415,
@@ -81,13 +81,13 @@ function encodedBody(): RouteDecision {
   }
 }
 
-/** The decision, with the same headers and body as for other limits. */
+/** Builds the decision, with the same headers and bodies as other limits. */
 function routeDecisionOf(
   request: GatewayRequest,
-  limits: readonly (CountingBudget & { readonly decision: Decision })[],
+  limits: readonly (KeyedBudget & { readonly decision: Decision })[],
   outer: RouteDecision['headers'],
 ): RouteDecision {
-  const headers = joined(outer, lowerCaseHeaders(limits, ['legacy', 'draft-10']))
+  const headers = joinHeaders(outer, lowerCaseHeaders(limits, ['legacy', 'draft-10']))
   const denials = limits.map(({ decision }) => decision).filter(({ allowed }) => !allowed)
   if (denials.length === 0) return { denial: undefined, headers, holdMs: 0 }
   headers['cache-control'] = 'no-store'
@@ -100,8 +100,8 @@ function routeDecisionOf(
   return { denial: { status, contentType, body: JSON.stringify(body) }, headers, holdMs: 0 }
 }
 
-/** The lists of policies are joined; of other headers, those of the budgets are sent. */
-function joined(outer: RouteDecision['headers'], own: Record<string, string>): Record<string, string> {
+/** Joins the lists of policies. Other headers of the budgets replace those of the limits. */
+function joinHeaders(outer: RouteDecision['headers'], own: Record<string, string>): Record<string, string> {
   const headers = { ...outer, ...own }
   for (const name of ['ratelimit', 'ratelimit-policy']) {
     if (outer[name] !== undefined && own[name] !== undefined) headers[name] = `${outer[name]}, ${own[name]}`

@@ -41,7 +41,7 @@ describe.each([
   ['TokenBucketRateLimiter', 'capacity: 3, refillRate: 1', 'one-token-bucket'],
   ['LeakyBucketRateLimiter', 'capacity: 3, leakRate: 1', 'one-leaky-bucket'],
 ])('%s', (name, args, policy) => {
-  it('allows its number of requests per user, denies the next, and leaves other users alone', async () => {
+  it('allows the limit per user, denies the next request, and does not affect other users', async () => {
     const { router } = routerOf(fileOf(['Path=/api/**'], [`{ name: ${name}, args: { ${args} } }`]))
     const passed = await decideAll(
       router,
@@ -58,7 +58,7 @@ describe.each([
     expect(statusOf(await decide(router, by('user456')))).toBe(200)
   })
 
-  it('counts all requests without the header under one key, which no user has', async () => {
+  it('counts all requests without the header under one key of their own', async () => {
     const { router } = routerOf(fileOf(['Path=/api/**'], [`{ name: ${name}, args: { ${args} } }`]))
     expect(
       (
@@ -71,7 +71,7 @@ describe.each([
     expect(statusOf(await decide(router, by('anonymous')))).toBe(200)
   })
 
-  it('has the default numbers', () => {
+  it('has the documented defaults', () => {
     const [policy] = gatewayOf(fileOf(['Path=/**'], [name])).policies
     const { limit, window, refillRate, leakRate } = policy as unknown as Record<string, unknown>
     expect(limit).toBe(100)
@@ -98,7 +98,7 @@ gateway:
 `
 
 describe('three levels of limits', () => {
-  it('are one decision: if one limit denies, the others do not count', async () => {
+  it('decide together: if one limit denies, the others are not charged', async () => {
     const { router } = routerOf(THREE_LEVELS)
     const rows: [user: string, target: string, status: number, everybodyLeft: number | undefined][] = [
       ['alice', '/api/search', 200, 5],
@@ -233,7 +233,7 @@ describe('the limits of a route', () => {
     expect(reported.map(({ policy }) => policy)).toStrictEqual(['one-fixed-window'])
   })
 
-  it('may have the route in their key', async () => {
+  it('accept the route as a part of the key', async () => {
     const file = (id: string) =>
       `    - { id: ${id}, uri: "http://127.0.0.1:1", predicates: [Path=/${id}], filters: [{ name: RateLimiter, args: { policy: p, key-resolver: by-route } }] }`
     const { router, store } = routerOf(
@@ -256,7 +256,7 @@ describe('the limits of a route', () => {
     expect(store.peek({ policy, key: 'first', cost: 1 }).allowed).toBe(false)
   })
 
-  it('of a store that fails: closed is 503, open allows with a header', async () => {
+  it('with a failing store: closed responds with 503, open allows with a header', async () => {
     const lost = new Proxy(new MemoryStore(), {
       get: (store, name) => {
         if (name === 'traits') return undefined
@@ -286,7 +286,7 @@ describe('the limits of a route', () => {
   })
 })
 
-it('every request gets a decision, for any limiters on one route', async () => {
+it('any combination of limiters on one route decides every request', async () => {
   const filters = [
     'FixedWindowRateLimiter',
     'SlidingWindowLogRateLimiter=1, 5',
@@ -317,7 +317,7 @@ rules:
     by('a', '/', { 'x-tenant': 'a' }),
     gatewayRequest({ method: 'POST' }),
   ]
-  let decided = 0
+  let decisionCount = 0
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...filters), { maxLength: 4 }), async (chosen) => {
       const text = `${around}${fileOf(['Path=/**'], chosen)}  keyResolvers: { tenant: header.x-tenant }\n`
@@ -327,10 +327,10 @@ rules:
         const { limiter: limit } = router.find(request)!
         if (limit === undefined) continue
         expect([200, 403, 429, 503]).toContain(statusOf(await limit(request)))
-        decided++
+        decisionCount++
       }
     }),
     { seed: 8, numRuns: 400 },
   )
-  expect(decided).toBeGreaterThan(500)
+  expect(decisionCount).toBeGreaterThan(500)
 })

@@ -9,12 +9,12 @@ import {
 import type { GatewayRequest, Route, RouteDecision, RouteLimits } from '../route.js'
 
 /*
- * All limits of a route are decided together, all or nothing. Decisions, headers and bodies are those of the
+ * All limits of a route are decided together, all or nothing. Decisions, headers and bodies are the same as those of the
  * `rateLimit` middleware.
  */
 
 /** Called for each decision, to record it by policy. */
-export type OnDecision = (counted: LimitDecision, seconds: number) => void
+export type OnDecision = (limit: LimitDecision, seconds: number) => void
 
 interface TimedRequest {
   readonly facts: GatewayRequest
@@ -29,19 +29,19 @@ export function createRouteLimiter(
 ): Route['limiter'] {
   if (limits.length === 0) return undefined
   const mayLackKey = limits.filter(({ emptyKeyStatus, key }) => emptyKeyStatus !== undefined && canLack(key))
-  const knowsRoute = limits.some(({ key }) => /\broute\b/.test(key.text))
+  const usesRoute = limits.some(({ key }) => /\broute\b/.test(key.text))
   const { check } = defineRateLimit<TimedRequest>(
     {
       store,
       rules: limits.map(({ policy, key, cost, rule }): RateLimitRule<TimedRequest> => {
-        const counted = { policy, key, cost }
-        return rule === undefined ? counted : { ...counted, name: rule.name, match: rule.match }
+        const limit = { policy, key, cost }
+        return rule === undefined ? limit : { ...limit, name: rule.name, match: rule.match }
       }),
       status,
       queue,
       onDecision({ request: { startMs }, limits }) {
         const seconds = (performance.now() - startMs) / 1000
-        for (const counted of limits) onDecision(counted, seconds)
+        for (const limit of limits) onDecision(limit, seconds)
       },
       // Misuse warnings are about code; the configuration was validated.
       warnings: false,
@@ -54,13 +54,13 @@ export function createRouteLimiter(
   )
 
   return (request) => {
-    const facts = knowsRoute ? onRoute(request, routeId) : request
+    const facts = usesRoute ? onRoute(request, routeId) : request
     for (const { key, rule } of limits) {
       const part = key.ambiguousPart(facts)
-      if (part !== undefined && rule?.matches(facts) !== false) return ambiguousKey(part)
+      if (part !== undefined && rule?.matches(facts) !== false) return rejectAmbiguousKey(part)
     }
     for (const { key, emptyKeyStatus } of mayLackKey) {
-      if (key.resolve(facts) === undefined) return withoutKey(emptyKeyStatus!)
+      if (key.resolve(facts) === undefined) return rejectMissingKey(emptyKeyStatus!)
     }
     const result: MaybePromise<RequestOutcome<TimedRequest>> = check({ facts, startMs: performance.now() })
     return result instanceof Promise ? result.then(routeDecisionOf) : routeDecisionOf(result)
@@ -74,9 +74,9 @@ function routeDecisionOf({ denial, headers, holdMs, release }: RequestOutcome<Ti
   return { denial: { status: denial.status, contentType, body: text }, headers, holdMs }
 }
 
-/** Rejects the request, because the upstream could read another value than the one that is counted. */
-export function ambiguousKey(part: string): RouteDecision {
-  const message = `The request has several different values for ${part}; send one.`
+/** Rejects a request whose upstream could read another value than the one that is counted. */
+export function rejectAmbiguousKey(part: string): RouteDecision {
+  const message = `The request has several different values of ${part}; send one.`
   return {
     denial: {
       status: 400,
@@ -88,8 +88,8 @@ export function ambiguousKey(part: string): RouteDecision {
   }
 }
 
-/** Rejects a request without a key, uncounted, as Spring does. */
-function withoutKey(status: number): RouteDecision {
+/** Rejects a request without a key, as Spring does. The request is not counted. */
+function rejectMissingKey(status: number): RouteDecision {
   const body = JSON.stringify({
     error: 'rate_limit_key_missing',
     message: 'The request has no value for the rate limit key.',
@@ -101,7 +101,7 @@ function withoutKey(status: number): RouteDecision {
   }
 }
 
-/** Whether a request can lack this key: tests a request without headers and address. */
+/** Whether a request can lack this key. Tests a request without headers and address. */
 function canLack(key: Template): boolean {
   return key.resolve({ method: 'GET', path: '/', query: '', header: () => undefined }) === undefined
 }

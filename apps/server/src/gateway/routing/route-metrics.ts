@@ -12,7 +12,7 @@ import type { Upstream } from '../upstreams/upstreams.js'
 export interface RouteMeter {
   readonly seconds: Histogram
   /** Responses by the first digit of the status; index 0: the client disconnected first. */
-  readonly answers: number[]
+  readonly responses: number[]
   readonly failures: Record<FailureKind, number>
 }
 
@@ -21,7 +21,7 @@ export interface GatewayMeters {
   metersFor(ids: Iterable<string>): (id: string) => RouteMeter
 }
 
-/** The label of requests without a route. Route ids are never empty. */
+/** The label of requests without a route; ids of routes are never empty. */
 export const NO_ROUTE = ''
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -37,8 +37,8 @@ export function createGatewayMeters(registry: Registry, upstreams: () => Iterabl
     help: 'Requests at the gateway, by route and status class; none: the client disconnected before the response.',
     type: 'counter',
     samples: () =>
-      each((route, { answers }) =>
-        CLASSES.map((status, i) => ({ labels: { route, status }, value: answers[i]! })),
+      each((route, { responses }) =>
+        CLASSES.map((status, i) => ({ labels: { route, status }, value: responses[i]! })),
       ),
   })
   expose(registry, {
@@ -84,13 +84,13 @@ export function createGatewayMeters(registry: Registry, upstreams: () => Iterabl
 function createMeter(): RouteMeter {
   return {
     seconds: histogram(SECONDS),
-    answers: CLASSES.map(() => 0),
+    responses: CLASSES.map(() => 0),
     failures: { connect: 0, timeout: 0, lost: 0, garbage: 0, overload: 0 },
   }
 }
 
 /** `status` is 0 if the client disconnected before the response. */
 export function recordRequest(meter: RouteMeter, status: number, seconds: number): void {
-  meter.answers[Math.min(5, Math.floor(status / 100))]!++
+  meter.responses[Math.min(5, Math.floor(status / 100))]!++
   observe(meter.seconds, seconds)
 }

@@ -32,8 +32,8 @@ export function createRouter<Route>(
         if (weight === undefined) return matches
         const { from, to } = shares.get(weight)!
         return (_, draw) => {
-          const drawn = draw(weight.group)
-          return drawn >= from && drawn < to
+          const number = draw(weight.group)
+          return number >= from && number < to
         }
       }),
     }))
@@ -42,14 +42,12 @@ export function createRouter<Route>(
   return {
     routes: compiled.map(({ route }) => route),
     find(request) {
-      let drawn: Map<string, number> | undefined
+      let numbers: Map<string, number> | undefined
       // One draw per group and request, so that exactly one route of the group matches.
       const draw: Draw = (group) => {
-        drawn ??= new Map()
-        const drawnNumber = drawn.get(group)
-        if (drawnNumber !== undefined) return drawnNumber
-        const number = random()
-        drawn.set(group, number)
+        numbers ??= new Map()
+        const number = numbers.get(group) ?? random()
+        numbers.set(group, number)
         return number
       }
       for (const { route, conditions } of compiled) {

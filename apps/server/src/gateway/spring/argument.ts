@@ -10,7 +10,7 @@ import { statusOf } from './status-names.js'
 
 /** One argument of a predicate or a filter. */
 export interface Argument<T> {
-  /** Throws `invalid` with what to write instead. */
+  /** Throws `invalid`, whose message follows the name of the argument. */
   read(value: unknown): T
   readonly isRequired: boolean
   /** The default. */
@@ -31,25 +31,27 @@ export function withDefault<T>(read: Read<T>, fallback: T): Argument<T> {
   return { read, isRequired: false, fallback }
 }
 
-/** An argument of Spring that is not supported. `advice` follows the name: "is not supported; remove it". */
-export function unsupported(advice: string): Argument<undefined> {
+/** An argument that only Spring supports. `problem` follows the name: "is not supported; remove it". */
+export function unsupported(problem: string): Argument<undefined> {
   return optional(() => {
-    throw invalid(advice)
+    throw invalid(problem)
   })
 }
 
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw invalid(`must be text, got ${shown(value)}`)
+  throw invalid(`must be text, got ${formatValue(value)}`)
 }
 
-export function whole(min: number, max = 1_000_000_000): Read<number> {
+export function wholeNumber(min: number, max = 1_000_000_000): Read<number> {
   return (value) => {
     const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
     if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)
       return number
-    throw invalid(`must be a whole number from ${min} to ${max.toLocaleString('en')}, got ${shown(value)}`)
+    throw invalid(
+      `must be a whole number from ${min} to ${max.toLocaleString('en')}, got ${formatValue(value)}`,
+    )
   }
 }
 
@@ -57,38 +59,38 @@ export function number(min: number, max: number): Read<number> {
   return (value) => {
     const number = typeof value === 'string' && /^\d{1,15}(\.\d{1,6})?$/.test(value) ? Number(value) : value
     if (typeof number === 'number' && number >= min && number <= max) return number
-    throw invalid(`must be a number from ${min} to ${max.toLocaleString('en')}, got ${shown(value)}`)
+    throw invalid(`must be a number from ${min} to ${max.toLocaleString('en')}, got ${formatValue(value)}`)
   }
 }
 
-/** Per second, or `100/1m`; the policy checks it. */
+/** A number per second, or text such as `100/1m`. The policy validates it. */
 export function rate(value: unknown): number | string {
   if (typeof value === 'number') return value
   if (typeof value === 'string' && value !== '')
     return /^\d{1,15}(\.\d{1,6})?$/.test(value) ? Number(value) : value
-  throw invalid(`must be a number per second, or text such as 100/1m, got ${shown(value)}`)
+  throw invalid(`must be a number per second, or text such as 100/1m, got ${formatValue(value)}`)
 }
 
-/** Milliseconds, or text such as `30s`; the policy checks it. */
+/** Milliseconds, or text such as `30s`. The policy validates it. */
 export function duration(value: unknown): number | string {
   if (typeof value === 'number') return value
   if (typeof value === 'string' && value !== '') return /^\d{1,15}$/.test(value) ? Number(value) : value
-  throw invalid(`must be a duration such as 30s, or milliseconds, got ${shown(value)}`)
+  throw invalid(`must be a duration such as 30s, or milliseconds, got ${formatValue(value)}`)
 }
 
 export function flag(value: unknown): boolean {
   if (value === true || value === 'true') return true
   if (value === false || value === 'false') return false
-  throw invalid(`must be true or false, got ${shown(value)}`)
+  throw invalid(`must be true or false, got ${formatValue(value)}`)
 }
 
 /** A list, or one text separated by commas. */
 export function listOf<T>(read: Read<T>, mayBeEmpty = false): Read<readonly T[]> {
   return (value) => {
     const items = typeof value === 'string' ? value.split(',').map((item) => item.trim()) : [value].flat()
-    const given = items.filter((item) => item !== '')
-    if (given.length === 0 && !mayBeEmpty) throw invalid('must not be empty')
-    return given.map(read)
+    const filled = items.filter((item) => item !== '')
+    if (filled.length === 0 && !mayBeEmpty) throw invalid('must not be empty')
+    return filled.map(read)
   }
 }
 
@@ -101,10 +103,9 @@ export function regExp(value: unknown): LinearRegExp {
 
 /** Milliseconds, or `10ms`, `5s`, `1m`. */
 export function durationMs(value: unknown): number {
-  const given = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
-  const ms = parseDuration(given)
+  const ms = parseDuration(typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value)
   if (ms !== undefined && Number.isInteger(ms) && ms >= 0 && ms <= HOUR_MS) return ms
-  throw invalid(`must be 0ms to 1h, such as 10ms or 5s, got ${shown(value)}`)
+  throw invalid(`must be 0ms to 1h, such as 10ms or 5s, got ${formatValue(value)}`)
 }
 
 /** Bytes, or `5MB`: as in Spring, a kilobyte has 1,024. */
@@ -112,16 +113,16 @@ export function bytes(value: unknown): number {
   const match = /^(\d{1,15})\s*(B|KB|MB|GB|TB)?$/.exec(String(value))
   const size = match === null ? Number.NaN : Number(match[1]) * UNITS[(match[2] ?? 'B') as keyof typeof UNITS]
   if (size >= 1 && Number.isSafeInteger(size)) return size
-  throw invalid(`must be bytes, or a number with B, KB, MB, GB or TB such as 5MB, got ${shown(value)}`)
+  throw invalid(`must be a size such as 5MB, or a number of bytes, got ${formatValue(value)}`)
 }
 
-/** `401` or `UNAUTHORIZED`. */
+/** A status such as `401` or `UNAUTHORIZED`. */
 export function status(min: number, max: number): Read<number> {
   return (value) => {
-    const found = statusOf(value)
-    if (found !== undefined && found >= min && found <= max) return found
+    const status = statusOf(value)
+    if (status !== undefined && status >= min && status <= max) return status
     const example = max < 400 ? '302 or FOUND' : '503 or SERVICE_UNAVAILABLE'
-    throw invalid(`must be a status from ${min} to ${max}, such as ${example}, got ${shown(value)}`)
+    throw invalid(`must be a status from ${min} to ${max}, such as ${example}, got ${formatValue(value)}`)
   }
 }
 
@@ -129,15 +130,15 @@ export function status(min: number, max: number): Read<number> {
 export function method(value: unknown): string {
   const name = text(value).toUpperCase()
   if (/^[!#$%&'*+.^_`|~0-9A-Z-]{1,64}$/.test(name)) return name
-  throw invalid(`${shown(value)} is not a valid method; write for example GET`)
+  throw invalid(`${formatValue(value)} is not a valid method; write for example GET`)
 }
 
-/** The error of a value. The caller adds its position. */
+/** Creates the error of a value. The caller adds the position. */
 export function invalid(message: string, field?: string): TidegateError {
   return new TidegateError('OPTION_INVALID', message, field === undefined ? {} : { field })
 }
 
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (typeof value === 'string') return quote(value)
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'

@@ -18,13 +18,13 @@ export function parseHostPattern(text: string): HostPattern {
   const labels = text.slice(0, port === undefined ? undefined : -port.length - 1).split('.')
   const sources = labels.map((label, i) => {
     const dot = i === labels.length - 1 ? '' : '\\.'
-    // Any number of labels, also none.
+    // Any number of labels, including none.
     if (label === '**') return i === labels.length - 1 ? '(?:[^.]+(?:\\.[^.]+)*)?' : '(?:[^.]+\\.)*'
     if (!/^(?:\{[A-Za-z_][\w-]*\}|[\w-]|\*|\?)+$/.test(label)) {
       throw invalid(`${quote(text)} is not a valid host pattern; write for example **.example.org`)
     }
     const source = label.replace(/\{([^}]*)\}|\*|\?|[\w-]+/g, (piece, name: string | undefined) => {
-      // Not in lower case: filters refer to the name as it is written.
+      // Names keep their case, because filters refer to them as written.
       if (name !== undefined) return `(?<v${names.push(name) - 1}>[^.]+)`
       if (piece === '?') return '[^.]'
       return piece === '*' ? (label === '*' ? '[^.]+' : '[^.]*') : piece.toLowerCase()
@@ -32,7 +32,7 @@ export function parseHostPattern(text: string): HostPattern {
     return source + dot
   })
   if (labels.filter((label) => label === '**').length > 1) {
-    throw invalid(`${quote(text)} has ** more than once; write it once`)
+    throw invalid(`${quote(text)} has ** more than once; write it once, as in **.example.org`)
   }
   const expression = compileRegExp(sources.join(''))
   if ('problem' in expression)

@@ -7,10 +7,10 @@ import { invalid } from './argument.js'
  * Spring files write `$\{name}`, because `${name}` is a placeholder there; here it is a variable.
  */
 export function javaReplacement(
-  given: string,
+  replacement: string,
   { groupCount, groupNames }: LinearRegExp,
 ): (match: RegExpMatchArray) => string {
-  const text = given.replaceAll('$\\', '$')
+  const text = replacement.replaceAll('$\\', '$')
   const pieces: (string | { readonly group: string | number })[] = []
   for (let at = 0; at < text.length; at++) {
     const sign = text[at]!
@@ -25,12 +25,15 @@ export function javaReplacement(
     const reference = /^\$(?:\{([A-Za-z]\w*)\}|(\d))/.exec(text.slice(at))
     if (reference === null) {
       throw invalid(
-        `${quote(given)}: $ must be followed by a group, as in $1 or $\\{name}; write \\$ for a literal $`,
+        `${quote(replacement)} has a $ without a group; write $1, $\\{name}, or \\$ for a literal $`,
       )
     }
     const [all, name, digit] = reference
-    const isKnown = name === undefined ? Number(digit) <= groupCount : groupNames.includes(name)
-    if (!isKnown) throw invalid(`${quote(given)}: the expression has no group ${quote(name ?? digit!)}`)
+    const exists = name === undefined ? Number(digit) <= groupCount : groupNames.includes(name)
+    if (!exists)
+      throw invalid(
+        `${quote(replacement)} refers to the group ${quote(name ?? digit!)}, which regexp does not have`,
+      )
     pieces.push({ group: name ?? Number(digit) })
     at += all.length - 1
   }

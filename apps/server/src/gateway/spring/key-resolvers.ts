@@ -9,7 +9,7 @@ export const BUILT_IN_RESOLVERS: ReadonlyMap<string, Template> = new Map([
   [USER_KEY_RESOLVER, parseExpression("header.x-user-id | 'anonymous'")],
 ])
 
-/** Common names of key resolver beans, and the key that such a bean usually returns. */
+/** Common names of key resolver beans, and the keys that such beans usually return. */
 export const USUAL_RESOLVERS: ReadonlyMap<string, Template> = new Map([
   ...['ip', 'clientIp', 'remoteAddr', 'remoteAddress', 'hostAddr', 'hostAddress', 'hostName'].map(
     (name) => [`${name}KeyResolver`, parseExpression('ip')] as const,
@@ -17,14 +17,16 @@ export const USUAL_RESOLVERS: ReadonlyMap<string, Template> = new Map([
   ...['path', 'uri', 'url'].map((name) => [`${name}KeyResolver`, parseExpression('path')] as const),
 ])
 
-/** `#{@userKeyResolver}`, as Spring refers to a bean, or only the name. */
+/** Reads the name of a resolver, or a reference to a bean such as `#{@userKeyResolver}`. */
 export function resolverName(value: unknown): string {
   if (value === null)
     throw invalid('is empty, because # begins a comment; write it in quotes: "#{@userKeyResolver}"')
-  const given = text(value)
-  const name = /^#\{\s*@([\w$-]+)\s*\}$/.exec(given)?.[1] ?? given
+  const reference = text(value)
+  const name = /^#\{\s*@([\w$-]+)\s*\}$/.exec(reference)?.[1] ?? reference
   if (/^[\w$-]+$/.test(name)) return name
-  throw invalid(`${quote(given)} is not the name of a key resolver; write for example "#{@userKeyResolver}"`)
+  throw invalid(
+    `${quote(reference)} is not the name of a key resolver; write for example "#{@userKeyResolver}"`,
+  )
 }
 
 /** An expression such as `header.x-user-id | ip`, or a template such as `user:{header.x-user-id}:{path}`. */

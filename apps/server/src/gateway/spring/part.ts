@@ -20,7 +20,9 @@ export interface Part<Site, Made> {
   make(args: Readonly<Record<string, unknown>>, site: Site): Made
 }
 
-type Given<Args> = { readonly [Name in keyof Args]: Args[Name] extends Argument<infer T> ? T : never }
+type ArgumentValues<Args> = {
+  readonly [Name in keyof Args]: Args[Name] extends Argument<infer T> ? T : never
+}
 
 interface Definition<Args, Site, Made> {
   example: string
@@ -31,7 +33,7 @@ interface Definition<Args, Site, Made> {
   isList?: boolean
   /** Default: false. */
   hasNamedShortcut?: boolean
-  make(args: Given<Args>, site: Site): Made
+  make(args: ArgumentValues<Args>, site: Site): Made
 }
 
 /** Makes parts of one kind. */
@@ -53,6 +55,6 @@ export function definePart<Args extends Record<string, Argument<unknown>>, Site,
     shortcut,
     isList,
     hasNamedShortcut,
-    make: (given, site) => make(given as Given<Args>, site),
+    make: (values, site) => make(values as ArgumentValues<Args>, site),
   }
 }

@@ -7,9 +7,9 @@ import { invalid } from './argument.js'
  * rules, letter case matters, as in Spring.
  */
 export function parsePathPattern(text: string): PathPattern {
-  // A literal ';' could never match: lenient paths have no parameters.
+  // A literal ';' could never match: path parameters are removed before the comparison.
   if (/;(?![^{]*\})/.test(text))
-    throw invalid(`${JSON.stringify(text)} has a ';', which begins a path parameter. Remove it.`)
+    throw invalid(`${JSON.stringify(text)} has a ';', which begins a path parameter; remove it`)
   return compilePathPattern(text, {
     ignoreCase: false,
     invalid: invalid,

@@ -5,8 +5,8 @@ import type { FilterContext } from './filter.js'
 const NAME = /\{([A-Za-z_][\w-]*)\}/
 
 /**
- * Parses text with `{names}`, whose values the predicates Path and Host extract. A value keeps the escapes of the path, so
- * that it is valid in a path and in a header. Braces around anything else are literal.
+ * Parses text with `{names}`, whose values the predicates Path and Host extract. Values keep the escapes of the path, so that
+ * they are valid in paths and headers. Other braces are literal.
  */
 export function parsePlaceholders(
   text: string,
@@ -18,10 +18,12 @@ export function parsePlaceholders(
   // Names are at odd positions.
   for (const [i, piece] of pieces.entries()) {
     if (i % 2 === 0 || names.includes(piece)) continue
-    const known =
-      names.length === 0 ? 'write it in the predicate' : `its names are ${[...new Set(names)].join(', ')}`
+    const advice =
+      names.length === 0
+        ? `add it to a predicate, such as Path=/{${piece}}/**`
+        : `use one of ${[...new Set(names)].join(', ')}`
     throw invalid(
-      `has {${piece}}, which is not in the predicates Path and Host of the route; ${known}`,
+      `has {${piece}}, which the predicates Path and Host of the route do not define; ${advice}`,
       field,
     )
   }

@@ -1,4 +1,4 @@
-/** Spring's names of statuses: those of the standards in upper case. */
+/** Spring's names of statuses: the standard ones in upper case. */
 const NAMES: Readonly<Record<string, number>> = {
   CONTINUE: 100,
   SWITCHING_PROTOCOLS: 101,

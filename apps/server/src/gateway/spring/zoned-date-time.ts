@@ -9,9 +9,9 @@ const ISO =
  * be valid, and is ignored. A number of milliseconds is accepted too.
  */
 export function zonedDateTimeMs(value: unknown): number {
-  const given = text(value)
-  if (/^\d{1,15}$/.test(given)) return Number(given)
-  const match = ISO.exec(given)
+  const written = text(value)
+  if (/^\d{1,15}$/.test(written)) return Number(written)
+  const match = ISO.exec(written)
   if (match !== null) {
     const [, year, month, day, hour, minute, second = '00', fraction = '0', offset = 'Z', zone] = match
     const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`
@@ -22,7 +22,7 @@ export function zonedDateTimeMs(value: unknown): number {
     if (isReal && !Number.isNaN(ms) && (zone === undefined || isZone(zone))) return ms
   }
   throw invalid(
-    `${quote(given)} is not a valid time; write for example 2017-01-20T17:42:47.789-07:00 or 2017-01-20T17:42:47Z`,
+    `${quote(written)} is not a valid time; write for example 2017-01-20T17:42:47.789-07:00 or 2017-01-20T17:42:47Z`,
   )
 }
 

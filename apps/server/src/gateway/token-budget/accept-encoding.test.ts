@@ -8,6 +8,6 @@ it.each([
   ['zstd', 'identity'],
   ['*', 'identity'],
   ['', 'identity'],
-])('offers the upstream of %j only %j', (accepted, offered) => {
+])('reduces %j to %j', (accepted, offered) => {
   expect(readableCodings(accepted)).toBe(offered)
 })

@@ -1,7 +1,7 @@
 /** The content codings that `response-copy.ts` can decode. */
 const READABLE = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'identity'])
 
-/** The Accept-Encoding of a client without the codings in which the usage could not be read, such as zstd. */
+/** Removes codings that `response-copy.ts` cannot decode, such as zstd, from an Accept-Encoding. */
 export function readableCodings(acceptEncoding: string): string {
   const readable = acceptEncoding
     .split(',')

@@ -1,4 +1,4 @@
-/** About four characters are one token of English text or code. */
+/** One token of English text or code has about four characters. */
 export const CHARACTERS_PER_TOKEN = 4
 
 export function tokensOf(characters: number): number {

@@ -40,7 +40,7 @@ describe('parseCost', () => {
     expect(costOf('input*0.000000001 + output', { input: 1_000_000_000, output: 1 })).toBe(2)
   })
 
-  it('never passes the largest whole number', () => {
+  it('is at most the largest safe integer', () => {
     expect(costOf('input*input*output', { input: 1e12, output: 1e12 })).toBe(Number.MAX_SAFE_INTEGER)
   })
 
@@ -51,26 +51,23 @@ describe('parseCost', () => {
   })
 
   it.each([
-    ['', 'lacks a number or a name at the end; write for example "input*3 + output*15"'],
-    ['input*', 'lacks a number or a name at the end; write for example "input*3 + output*15"'],
+    ['', 'needs a number or a name at the end; write for example "input*3 + output*15"'],
+    ['input*', 'needs a number or a name at the end; write for example "input*3 + output*15"'],
     [
       'input ** 2',
-      'lacks a number or a name before "*" at position 8; write for example "input*3 + output*15"',
+      'needs a number or a name before "*" at position 8; write for example "input*3 + output*15"',
     ],
-    [
-      'input output',
-      '"output" at position 7 has no + or * before it; write for example "input*3 + output*15"',
-    ],
-    ['3input', '"input" at position 2 has no + or * before it; write for example "input*3 + output*15"'],
-    ['input)', '")" at position 6 has no "(" before it; write for example "input*3 + output*15"'],
-    ['2*(input + output', '"(" at position 3 has no ")"; write for example (input + output)*2'],
+    ['input output', 'needs + or * before "output" at position 7; write for example "input*3 + output*15"'],
+    ['3input', 'needs + or * before "input" at position 2; write for example "input*3 + output*15"'],
+    ['input)', 'needs "(" before ")" at position 6; write for example "input*3 + output*15"'],
+    ['2*(input + output', 'needs a ")" for the "(" at position 3; write for example (input + output)*2'],
     [
       'input - cached',
-      'has "-" at position 7; write numbers, input, output, cached, + and *, such as "input*3 + output*15"',
+      'has an unexpected "-" at position 7; write numbers, input, output, cached, + and *, such as "input*3 + output*15"',
     ],
     [
       'input/4',
-      'has "/" at position 6; write numbers, input, output, cached, + and *, such as "input*3 + output*15"',
+      'has an unexpected "/" at position 6; write numbers, input, output, cached, + and *, such as "input*3 + output*15"',
     ],
     [
       'tokens*2',
@@ -82,17 +79,17 @@ describe('parseCost', () => {
     ],
     [
       'input*1234567890123',
-      'has the number 1234567890123; write at most 12 digits before the point and 9 after, such as 0.25',
+      'has the number 1234567890123, which is too long; write at most 12 digits before the point and 9 after, such as 0.25',
     ],
     ['5', 'must depend on input or output, such as "input*3 + output*15", got "5"'],
     ['input*0', 'must depend on input or output, such as "input*3 + output*15", got "input*0"'],
-  ])('rejects %j and says what to write', (text, problem) => {
+  ])('rejects %j with advice', (text, problem) => {
     expect(problemIn(text)).toBe(problem)
   })
 
   it('rejects expressions of more than 200 characters', () => {
     expect(problemIn(`input${'+1'.repeat(98)}`)).toMatch(/^must be at most 200 characters/)
     expect(costOf(`input${'+1'.repeat(97)}`, {})).toBe(97)
-    expect(problemIn('('.repeat(200))).toMatch(/^lacks a number/)
+    expect(problemIn('('.repeat(200))).toMatch(/^needs a number/)
   })
 })

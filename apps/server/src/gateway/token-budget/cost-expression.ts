@@ -75,14 +75,14 @@ function tokensIn(text: string): Token[] {
       const at = from + text.slice(from).search(/\S/)
       const character = String.fromCodePoint(text.codePointAt(at)!)
       throw new SyntaxProblem(
-        `has "${character}" at position ${at + 1}; write numbers, input, output, cached, + and *, such as ${EXAMPLE}`,
+        `has an unexpected "${character}" at position ${at + 1}; write numbers, input, output, cached, + and *, such as ${EXAMPLE}`,
       )
     }
     const kind = groups.number !== undefined ? 'number' : groups.name !== undefined ? 'name' : 'symbol'
     const token = { kind, text: groups[kind]!, position: TOKEN.lastIndex - groups[kind]!.length + 1 } as const
     if (kind === 'number' && !NUMBER.test(token.text)) {
       throw new SyntaxProblem(
-        `has the number ${token.text}; write at most 12 digits before the point and 9 after, such as 0.25`,
+        `has the number ${token.text}, which is too long; write at most 12 digits before the point and 9 after, such as 0.25`,
       )
     }
     if (kind === 'name' && !NAMES.includes(token.text as Name)) {
@@ -98,19 +98,19 @@ function tokensIn(text: string): Token[] {
 /** Recursive descent: sums of products of numbers, names and sums in parentheses. */
 function parse(tokens: readonly Token[]): Term {
   let next = 0
-  const takes = (symbol: string) => {
+  const accept = (symbol: string) => {
     if (tokens[next]?.text !== symbol) return false
     next++
     return true
   }
   const sum = (): Term => {
     let left = product()
-    while (takes('+')) left = added(left, product())
+    while (accept('+')) left = add(left, product())
     return left
   }
   const product = (): Term => {
     let left = factor()
-    while (takes('*')) left = multiplied(left, factor())
+    while (accept('*')) left = multiply(left, factor())
     return left
   }
   const factor = (): Term => {
@@ -119,19 +119,21 @@ function parse(tokens: readonly Token[]): Term {
     if (token?.kind === 'name') return variable(token.text as Name)
     if (token?.text === '(') {
       const inner = sum()
-      if (takes(')')) return inner
+      if (accept(')')) return inner
       throw new SyntaxProblem(
-        `"(" at position ${token.position} has no ")"; write for example (input + output)*2`,
+        `needs a ")" for the "(" at position ${token.position}; write for example (input + output)*2`,
       )
     }
     const where = token === undefined ? 'at the end' : `before "${token.text}" at position ${token.position}`
-    throw new SyntaxProblem(`lacks a number or a name ${where}; write for example ${EXAMPLE}`)
+    throw new SyntaxProblem(`needs a number or a name ${where}; write for example ${EXAMPLE}`)
   }
   const term = sum()
   const rest = tokens[next]
   if (rest === undefined) return term
-  const fix = rest.text === ')' ? 'has no "(" before it' : 'has no + or * before it'
-  throw new SyntaxProblem(`"${rest.text}" at position ${rest.position} ${fix}; write for example ${EXAMPLE}`)
+  const missing = rest.text === ')' ? '"("' : '+ or *'
+  throw new SyntaxProblem(
+    `needs ${missing} before "${rest.text}" at position ${rest.position}; write for example ${EXAMPLE}`,
+  )
 }
 
 function constant(text: string): Term {
@@ -144,16 +146,16 @@ function variable(name: Name): Term {
   return (usage) => ({ digits: BigInt(usage[name]), decimals: 0 })
 }
 
-function added(left: Term, right: Term): Term {
+function add(left: Term, right: Term): Term {
   return (usage) => {
     const a = left(usage)
     const b = right(usage)
     const decimals = Math.max(a.decimals, b.decimals)
-    return { digits: scaled(a, decimals) + scaled(b, decimals), decimals }
+    return { digits: scale(a, decimals) + scale(b, decimals), decimals }
   }
 }
 
-function multiplied(left: Term, right: Term): Term {
+function multiply(left: Term, right: Term): Term {
   return (usage) => {
     const a = left(usage)
     const b = right(usage)
@@ -161,7 +163,7 @@ function multiplied(left: Term, right: Term): Term {
   }
 }
 
-function scaled({ digits, decimals }: Decimal, to: number): bigint {
+function scale({ digits, decimals }: Decimal, to: number): bigint {
   return digits * 10n ** BigInt(to - decimals)
 }
 

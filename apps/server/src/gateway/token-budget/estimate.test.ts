@@ -25,7 +25,7 @@ describe('estimateCost', () => {
     },
   )
 
-  it('counts by the expression, and the quarter in units', () => {
+  it('applies the cost expression, and bounds unknown output in units', () => {
     const request = { inputTokens: 1000, maxOutputTokens: 10_000, model: 'm' }
     expect(estimateCost(MONEY, request, 100, 1_000_000)).toBe(4500)
     expect(estimateCost(MONEY, request, undefined, 1_000_000)).toBe(153_000)
@@ -38,7 +38,7 @@ describe('estimateCost', () => {
     expect(estimateCost(TOKENS, nothing, 0, 100)).toBe(1)
   })
 
-  it('survives a declared maximum beyond all numbers', () => {
+  it('bounds a declared maximum above the safe integers', () => {
     const request = { inputTokens: 10, maxOutputTokens: 1e300, model: 'm' }
     expect(estimateCost(TOKENS, request, undefined, 1000)).toBe(260)
     expect(estimateCost(TOKENS, request, 7, 1000)).toBe(17)

@@ -5,9 +5,9 @@ import type { LlmRequest } from './llm-request.js'
 const UNKNOWN_SHARE = 1 / 4
 
 /**
- * The units to reserve for a request: the cost of its input, and of the output that it declares or, if that is less, of
- * the output that the model usually has (`p95`). Before the first output of a model is known, the output counts for at
- * most a quarter of the limit: with large maxima declared, the first requests would take all of it.
+ * Estimates the units to reserve for a request: the cost of its input and of its output, which is the declared maximum or the
+ * usual output of the model (`p95`), whichever is less. Without a `p95`, the output counts for at most a quarter of the limit,
+ * so that the first requests with large maxima do not take all of it.
  */
 export function estimateCost(
   costOf: TokenBudget['costOf'],

@@ -5,10 +5,10 @@ export interface EventStreamVisitor {
   endOfEvent(): void
 }
 
-/** The line that is being read: its field name, the value of `data`, or one that does not matter. */
+/** The state within a line: reading its field name, the value of `data`, or another value. */
 type Line = 'name' | 'data' | 'other'
 
-/** Reads server-sent events in pieces that may be cut anywhere, and keeps nothing of them. */
+/** Reads server-sent events in pieces that may be cut anywhere, without buffering them. */
 export function createEventStreamReader({ data, endOfEvent }: EventStreamVisitor): (bytes: Buffer) => void {
   let line: Line = 'name'
   let name = ''

@@ -35,7 +35,7 @@ describe('JsonScanner', () => {
     ])
   })
 
-  it('counts characters: of UTF-8 characters and escapes one each', () => {
+  it('counts a UTF-8 character and an escape as one character each', () => {
     const text = '{"a": "한글 😀 é", "b": "\\n\\"\\\\\\u00e9/"}'
     expect(scan(text).visits.filter((visit) => visit.includes('string'))).toEqual([
       'a string 6',
@@ -65,7 +65,7 @@ describe('JsonScanner', () => {
     ['{}}', false],
     ['{} {}', false],
     ['--boundary\r\ncontent', false],
-  ])('takes %j as a whole object: %s', (text, isWhole) => {
+  ])('reports whether %j is one complete object: %s', (text, isWhole) => {
     expect(scan(text).scanner.isWholeObject).toBe(isWhole)
   })
 
@@ -82,7 +82,7 @@ describe('JsonScanner', () => {
     expect(scanner.isWholeObject).toBe(true)
   })
 
-  it('does not keep a value of more than 64 KB, and keeps the next', () => {
+  it('drops a value of more than 64 KB, and keeps the next', () => {
     const keeps = (path: JsonPath) => path.depth === 1
     const { visits } = scan(`{"a": "${'x'.repeat(70_000)}", "b": 7}`, 1000, keeps)
     expect(visits.filter((visit) => visit.includes('='))).toEqual(['b = 7'])

@@ -1,8 +1,8 @@
-/** Where a value is: the names of the properties that lead to it. */
+/** The path of a value: the names of the properties around it. */
 export interface JsonPath {
   /** The number of objects and arrays around the value. */
   readonly depth: number
-  /** The name of the property at a depth from 1; in an array, that of the property which has the array. */
+  /** The name of the property at a depth, from 1; in an array, the name of the property with the array. */
   keyAt(depth: number): string
 }
 
@@ -42,7 +42,7 @@ export class JsonScanner implements JsonPath {
   private expectsName = false
   private isName = false
   private name = ''
-  /** How many bytes of an escape sequence are still to come. */
+  /** Remaining bytes of an escape sequence. */
   private escapeBytes = 0
   private characters = 0
   private state: 'empty' | 'open' | 'whole' | 'broken' = 'empty'
@@ -63,7 +63,7 @@ export class JsonScanner implements JsonPath {
     return this.keys[Math.min(depth, MAX_DEPTH)] ?? ''
   }
 
-  /** Forgets the text so far: the next piece begins another. */
+  /** Discards the state: the next piece begins a new text. */
   reset(): void {
     this.depth = 0
     this.mode = 'between'
@@ -128,7 +128,7 @@ export class JsonScanner implements JsonPath {
     this.reset()
   }
 
-  /** Begins a name or a value. True: it is kept from here. */
+  /** Begins a name or a value. Returns whether the value is kept. */
   private begins(byte: number): boolean {
     this.characters = 0
     if (this.state !== 'open') {
@@ -165,7 +165,7 @@ export class JsonScanner implements JsonPath {
     else if (--this.depth === 0 && this.state === 'open') this.state = 'whole'
   }
 
-  /** Counts characters up to the end of the string or of the piece, and returns where that is. */
+  /** Counts characters up to the end of the string or of the piece, and returns its offset. */
   private skipString(bytes: Buffer, from: number, to: number): number {
     let { characters, escapeBytes } = this
     let at = from
@@ -193,7 +193,7 @@ export class JsonScanner implements JsonPath {
 
   private endName(): void {
     this.expectsName = false
-    this.keys[this.depth] = this.name.length > MAX_NAME_BYTES ? '' : unescaped(this.name)
+    this.keys[this.depth] = this.name.length > MAX_NAME_BYTES ? '' : decodeEscapes(this.name)
     this.visitor.name?.(this, this.characters)
   }
 
@@ -203,7 +203,7 @@ export class JsonScanner implements JsonPath {
     else this.keptPieces = []
   }
 
-  /** Reports the kept value. Returns that nothing is kept from here on. */
+  /** Reports the kept value. Returns -1, the offset when no value is kept. */
   private endKept(bytes: Buffer, from: number, to: number): -1 {
     this.keep(bytes, from, to)
     const { keptPieces } = this
@@ -238,8 +238,8 @@ function endsScalar(byte: number): boolean {
   return byte <= SPACE || byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY
 }
 
-/** A client could hide a property from the estimate by an escape in its name, such as `mess\u0061ges`. */
-function unescaped(name: string): string {
+/** Decodes escapes in a name: a client could otherwise hide `mess\u0061ges` from the estimate. */
+function decodeEscapes(name: string): string {
   if (!name.includes('\\')) return name
   const value = parse(`"${name}"`)
   return typeof value === 'string' ? value : ''

@@ -31,7 +31,7 @@ describe('createLlmRequestReader', () => {
     expect(read(body)).toEqual({ inputTokens: Math.ceil(213 / 4), maxOutputTokens: 500, model: 'gpt-5-mini' })
   })
 
-  it('decodes escaped property names, which would hide text from the estimate', () => {
+  it('decodes escaped property names', () => {
     const escaped = (name: string) =>
       [...name].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
     const body = `{"mess\\u0061ges": "${text(40)}", "${escaped('max_completion_tokens')}": 7, "mod\\u0065l": "m"}`
@@ -143,7 +143,7 @@ describe('createLlmRequestReader', () => {
     expect(read(many)).toEqual({ inputTokens: 1, maxOutputTokens: 9, model: '' })
   })
 
-  it('reads the same in pieces of one byte', () => {
+  it('reads a body in pieces of one byte', () => {
     const body = {
       model: 'm',
       messages: [{ role: 'user', content: '한국어 질문 "그대로"' }],

@@ -5,7 +5,7 @@ import { type JsonPath, JsonScanner } from './json-scanner.js'
 export interface LlmRequest {
   /** Estimated from the characters of the input. */
   readonly inputTokens: number
-  /** The most output tokens that the request allows; undefined: the request has no maximum. */
+  /** The maximum number of output tokens that the request sets; undefined if it sets none. */
   readonly maxOutputTokens: number | undefined
   /** Empty if the request does not name one. */
   readonly model: string
@@ -18,13 +18,13 @@ export interface LlmRequestReader {
 
 /** Properties with text for the model: OpenAI's chat completions, responses, completions, embeddings; Anthropic's messages. */
 const TEXT = new Set(['messages', 'system', 'prompt', 'suffix', 'input', 'instructions'])
-/** Properties with JSON for the model: there names, numbers and words count too. */
+/** Properties with JSON for the model, whose names, numbers and words count too. */
 const SCHEMAS = new Set(['tools', 'functions', 'response_format', 'text'])
 /** Properties that can hold token ids. Each id counts as one token. */
 const TOKEN_IDS = new Set(['prompt', 'input'])
 /** Properties with an image, a document or a recording in base64, or the address of one. */
 const BINARY = new Set(['url', 'image_url', 'data', 'file_data'])
-/** The most tokens that one of them counts for: about those of a large image. */
+/** Maximum number of tokens of one such property, about that of a large image. */
 const MAX_BINARY_TOKENS = 1600
 
 const MAXIMA = new Set(['max_tokens', 'max_completion_tokens', 'max_output_tokens'])

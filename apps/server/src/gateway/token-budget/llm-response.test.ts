@@ -64,7 +64,7 @@ describe('a JSON response', () => {
     })
   })
 
-  it('has the usage of embeddings, however long the body', () => {
+  it('has the usage of embeddings, for a body of any length', () => {
     const vector = Array.from({ length: 100_000 }, (_, i) => i / 7)
     const body = { data: [{ embedding: vector }], usage: { prompt_tokens: 8, total_tokens: 8 } }
     expect(read(JSON_TYPE, JSON.stringify(body), 65_536)).toMatchObject({
@@ -157,7 +157,7 @@ describe('a stream', () => {
     expect(read(SSE, events(...chunks, '[DONE]'))).toMatchObject({ input: 9, output: 3 })
   })
 
-  it('has the usage of response.completed, and counts no text twice', () => {
+  it('has the usage of response.completed, and counts text once', () => {
     const text = 'x'.repeat(40)
     const deltas = ['x'.repeat(25), 'x'.repeat(15)].map((delta) => ({
       type: 'response.output_text.delta',
@@ -208,7 +208,7 @@ describe('a stream', () => {
     expect(read(SSE, events(thinking, json)).output).toBe(8)
   })
 
-  it('survives broken events', () => {
+  it('ignores broken events', () => {
     const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }
     expect(read(SSE, events('{"choices": [', ']]]]', '{"usage": {"a', usage))).toMatchObject({
       input: 1,
@@ -216,7 +216,7 @@ describe('a stream', () => {
     })
   })
 
-  it('does not take text as usage', () => {
+  it('does not read text as usage', () => {
     const text = '{"usage": {"prompt_tokens": 1, "completion_tokens": 1}}'
     expect(read(SSE, events(chatChunk(text))).hasUsage).toBe(false)
   })

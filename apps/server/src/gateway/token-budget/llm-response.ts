@@ -10,7 +10,7 @@ export interface LlmResponse {
   /** As reported. */
   readonly input: number | undefined
   readonly cached: number | undefined
-  /** As reported, and where that is missing estimated from the characters sent. Undefined for a body that is not text. */
+  /** As reported, or estimated from the characters sent. Undefined for a body that is not text. */
   readonly output: number | undefined
 }
 
@@ -88,8 +88,8 @@ function createOutputScanner(): { readonly scanner: JsonScanner; readonly state:
 }
 
 /**
- * `usage`, `response.usage` of OpenAI's response events and `message.usage` of Anthropic's. Not deeper: a model writes
- * the input of a tool call, and could be asked to write a `usage` there.
+ * Whether a value is `usage`, `response.usage` of OpenAI's response events or `message.usage` of Anthropic's. A deeper `usage`
+ * may be input of a tool call, which the model writes.
  */
 function isUsage(path: JsonPath): boolean {
   if (path.keyAt(path.depth) !== 'usage') return false
@@ -97,7 +97,7 @@ function isUsage(path: JsonPath): boolean {
   return path.depth === 1 || (path.depth === 2 && (parent === 'response' || parent === 'message'))
 }
 
-/** The top-level properties that have output. Events that repeat earlier output in whole have it elsewhere. */
+/** Top-level properties with output. Events that repeat the whole output use other properties. */
 const OUTPUT = new Set(['choices', 'content', 'delta', 'output'])
 const OUTPUT_TEXT = new Set([
   'arguments',

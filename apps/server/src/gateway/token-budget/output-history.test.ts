@@ -10,13 +10,13 @@ describe('createOutputHistory', () => {
     expect(history.p95('tokens', 'gpt-5')).toBe(10)
   })
 
-  it('has the output that 95 of 100 do not pass', () => {
+  it('returns the 95th percentile', () => {
     const history = createOutputHistory()
     for (let n = 100; n >= 1; n--) history.add('tokens', 'gpt-5', n)
     expect(history.p95('tokens', 'gpt-5')).toBe(95)
   })
 
-  it('has the largest of few outputs', () => {
+  it('returns the largest of a few outputs', () => {
     const history = createOutputHistory()
     for (const tokens of [7, 900, 20]) history.add('tokens', 'gpt-5', tokens)
     expect(history.p95('tokens', 'gpt-5')).toBe(900)
@@ -31,7 +31,7 @@ describe('createOutputHistory', () => {
     expect(history.p95('tokens', 'gpt-5')).toBe(10)
   })
 
-  it('equals a sort of the last 1,000', () => {
+  it('equals the percentile of the sorted last 1,000 outputs', () => {
     const history = createOutputHistory()
     const all: number[] = []
     let seed = 7
@@ -44,7 +44,7 @@ describe('createOutputHistory', () => {
     expect(history.p95('tokens', 'gpt-5')).toBe(sorted[949])
   })
 
-  it('keeps the 200 models that were used last', () => {
+  it('keeps the 200 most recently used models', () => {
     const history = createOutputHistory()
     history.add('tokens', 'old', 1)
     history.add('tokens', 'used', 2)

@@ -1,18 +1,18 @@
 /** The sizes of the latest responses of each model, to estimate the next one. */
 export interface OutputHistory {
-  /** 95 of 100 outputs were no larger; undefined if there was none yet. */
+  /** The 95th percentile of the latest outputs; undefined if there are none. */
   p95(policy: string, model: string): number | undefined
   add(policy: string, model: string, outputTokens: number): void
 }
 
 /** The number of latest outputs that count. */
 const MAX_OUTPUTS = 1000
-/** Beyond it, the model that was used the longest time ago is dropped. */
+/** Beyond this number, the least recently used model is dropped. */
 const MAX_MODELS = 200
 
 const histories = new WeakMap<object, OutputHistory>()
 
-/** The history of everything that is counted in a store: it outlives the routes, which a new configuration replaces. */
+/** Returns the history of a store. It outlives the routes, which a new configuration replaces. */
 export function outputHistoryOf(store: object): OutputHistory {
   const history = histories.get(store) ?? createOutputHistory()
   histories.set(store, history)
@@ -51,21 +51,21 @@ function createLatestOutputs(): LatestOutputs {
   const sorted: number[] = []
   let oldest = 0
   return {
-    // The nearest rank: of 100 outputs, the 95th.
+    // Nearest rank: of 100 outputs, the 95th.
     p95: () => sorted[Math.ceil(sorted.length * 0.95) - 1]!,
     add(tokens) {
       if (ring.length === MAX_OUTPUTS) {
-        sorted.splice(placeOf(ring[oldest]!, sorted), 1)
+        sorted.splice(indexOf(ring[oldest]!, sorted), 1)
         ring[oldest] = tokens
         oldest = (oldest + 1) % MAX_OUTPUTS
       } else ring.push(tokens)
-      sorted.splice(placeOf(tokens, sorted), 0, tokens)
+      sorted.splice(indexOf(tokens, sorted), 0, tokens)
     },
   }
 }
 
-/** Where the number is, or would be. */
-function placeOf(number: number, sorted: readonly number[]): number {
+/** The index of a number in a sorted list, or the index at which to insert it. */
+function indexOf(number: number, sorted: readonly number[]): number {
   let low = 0
   let high = sorted.length
   while (low < high) {

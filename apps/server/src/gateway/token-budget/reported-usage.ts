@@ -11,13 +11,13 @@ export interface ReportedUsage {
  */
 export function readUsage(usage: unknown): ReportedUsage {
   const fields = recordOf(usage)
-  const read = countOf(fields.cache_read_input_tokens)
-  const written = countOf(fields.cache_creation_input_tokens)
+  const cacheReads = countOf(fields.cache_read_input_tokens)
+  const cacheWrites = countOf(fields.cache_creation_input_tokens)
   const uncached = countOf(fields.prompt_tokens) ?? countOf(fields.input_tokens)
   const details = recordOf(fields.prompt_tokens_details ?? fields.input_tokens_details)
   return {
-    input: uncached === undefined ? undefined : uncached + (read ?? 0) + (written ?? 0),
-    cached: read ?? countOf(details.cached_tokens),
+    input: uncached === undefined ? undefined : uncached + (cacheReads ?? 0) + (cacheWrites ?? 0),
+    cached: cacheReads ?? countOf(details.cached_tokens),
     output: countOf(fields.completion_tokens) ?? countOf(fields.output_tokens),
   }
 }

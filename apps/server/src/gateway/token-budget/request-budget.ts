@@ -7,10 +7,10 @@ import { createResponseCopy, type ResponseCopy } from './response-copy.js'
 import { sendUntilStored } from './send-until-stored.js'
 import { settlementOf } from './settlement.js'
 
-/** Units taken ahead of a response. */
+/** Units that are reserved before the response. */
 export interface Reservation {
   readonly allowed: boolean
-  /** Of each limit, in order; undefined for a limit that was skipped because another one denied. */
+  /** One per limit, in order; undefined for a limit that was skipped because another one denied. */
   readonly decisions: readonly (Decision | undefined)[]
   settle(actual: readonly number[]): Promise<unknown>
   cancel(): Promise<unknown>
@@ -22,13 +22,13 @@ export interface ReservedLimit {
   readonly cost: number
 }
 
-/** A budget that counts the request, under this key. */
-export interface CountingBudget extends Omit<TokenBudget, 'key'> {
+/** A budget that counts the request, with the key of the request. */
+export interface KeyedBudget extends Omit<TokenBudget, 'key'> {
   readonly key: string
 }
 
 export interface RequestBudgetOptions {
-  readonly budgets: readonly CountingBudget[]
+  readonly budgets: readonly KeyedBudget[]
   readonly maxBodyBytes: number
   readonly hasOutput: boolean
   readonly history: OutputHistory
@@ -43,7 +43,7 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
   const reader = createLlmRequestReader({ hasOutput })
   let request: LlmRequest | undefined
   let reservation: Reservation | undefined
-  let reserved: readonly number[] = []
+  let reservedUnits: readonly number[] = []
   let status: number | undefined
   let copy: ResponseCopy | undefined
   let isOver = false
@@ -52,7 +52,7 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
     const response = copy === undefined ? undefined : { ...(await copy.end()), status: status! }
     const settlement = settlementOf(request!, response, ending)
     if (settlement === 'cancel') return sendUntilStored(() => reservation.cancel())
-    if (settlement === 'as-reserved') return sendUntilStored(() => reservation.settle(reserved))
+    if (settlement === 'as-reserved') return sendUntilStored(() => reservation.settle(reservedUnits))
     const { usage } = settlement
     if (ending === 'complete' && status! < 400) {
       for (const { policy } of budgets) history.add(policy.name, request!.model, usage.output)
@@ -71,15 +71,15 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
         const estimate = estimateCost(costOf, request!, history.p95(policy.name, model), policy.limit)
         return { policy, key, cost: Math.min(estimate, policy.limit) }
       })
-      const answer = await reserve(limits)
-      // A reserve that was denied because the store timed out may have reached the store, so it is cancelled at the end.
-      if (answer.allowed || answer.decisions.some((decision) => decision?.degraded !== undefined)) {
-        reservation = answer
-        reserved = limits.map(({ cost }) => cost)
-        // The client has closed the connection in the meantime.
-        if (isOver) await sendUntilStored(() => answer.cancel())
+      const result = await reserve(limits)
+      // The store may have executed a reserve that timed out, so a degraded denial is cancelled at the end.
+      if (result.allowed || result.decisions.some((decision) => decision?.degraded !== undefined)) {
+        reservation = result
+        reservedUnits = limits.map(({ cost }) => cost)
+        // The client has disconnected in the meantime.
+        if (isOver) await sendUntilStored(() => result.cancel())
       }
-      return decide(answer.decisions, headers)
+      return decide(result.decisions, headers)
     },
     readHead(responseStatus, rawHeaders) {
       if (reservation === undefined) return
@@ -95,12 +95,12 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
   }
 }
 
-/** The most units that can be settled at once. */
+/** Maximum number of units that can be settled at once. */
 function maxUnits({ algorithm }: Policy): number {
   return algorithm === 'fixed-window' ? 10 ** 15 - 1 : 10 ** 9
 }
 
-/** The value of a header, empty if there is none. `rawHeaders` are names and values in turn. */
+/** The value of a header, or an empty string. `rawHeaders` are alternating names and values. */
 function fieldOf(rawHeaders: readonly Buffer[], name: string): string {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const field = rawHeaders[i]!

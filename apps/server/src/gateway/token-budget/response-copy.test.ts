@@ -51,7 +51,7 @@ describe('createResponseCopy', () => {
     })
   })
 
-  it('survives bytes that are not of the coding, whose output is unknown', async () => {
+  it('reports unknown output for bytes that are not valid in the coding', async () => {
     const unknown = { hasUsage: false, output: undefined }
     expect(await read('gzip', Buffer.from('this is not gzip at all'))).toMatchObject(unknown)
     expect(await read('br', Buffer.alloc(1000, 0xff), 1)).toMatchObject(unknown)
@@ -60,7 +60,7 @@ describe('createResponseCopy', () => {
     expect(await read('gzip', Buffer.alloc(0))).toMatchObject({ hasUsage: false })
   })
 
-  it('gives up on a body that arrives faster than it can be decoded', async () => {
+  it('stops reading a body that arrives faster than it can be decoded', async () => {
     const copy = createResponseCopy('application/json', 'gzip')
     const body = gzipSync(BODY, { level: 0 })
     copy.write(body.subarray(0, 100))

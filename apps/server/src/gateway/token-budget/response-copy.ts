@@ -16,7 +16,7 @@ export interface ResponseCopy {
   end(): Promise<LlmResponse>
 }
 
-/** Beyond it, decoding is too slow for the response, and the rest is not read. */
+/** With more pending bytes, decoding is too slow for the response, and the rest is not read. */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024
 
 /** `coding` is the Content-Encoding, empty if there is none. */
@@ -32,7 +32,7 @@ export function createResponseCopy(contentType: string, coding: string): Respons
 
 type Decoder = Gunzip | Inflate | BrotliDecompress
 
-/** A body that was cut off is decoded as far as it goes. */
+/** Creates a decoder that also decodes a body that was cut off. */
 function createDecoder(coding: string): Decoder | undefined {
   if (coding === 'gzip' || coding === 'x-gzip') return createGunzip({ finishFlush: constants.Z_SYNC_FLUSH })
   if (coding === 'deflate') return createInflate({ finishFlush: constants.Z_SYNC_FLUSH })
@@ -43,7 +43,7 @@ function createDecoder(coding: string): Decoder | undefined {
 function createDecodedCopy(reader: LlmResponseReader, decoder: Decoder): ResponseCopy {
   let isIncomplete = false
   const isOver = new Promise<void>((resolve) => {
-    // Bytes that are not of this coding are an error, and end the copy only.
+    // Invalid bytes end the copy, and not the response.
     decoder.on('data', (bytes: Buffer) => reader.write(bytes))
     decoder.on('error', () => {
       isIncomplete = true
@@ -60,7 +60,7 @@ function createDecodedCopy(reader: LlmResponseReader, decoder: Decoder): Respons
       if (!decoder.destroyed) decoder.end()
       await isOver
       const read = reader.end()
-      // The output that was not read would count as none.
+      // A partial output would count as too little.
       return isIncomplete ? { ...read, output: undefined } : read
     },
   }

@@ -1,11 +1,11 @@
 import { TidegateError } from '@tidegate/core'
 
-/** When a settlement is sent again after a failure of the store. */
+/** Delays before a settlement is sent again after a failure of the store. */
 const RETRY_MS = [1000, 5000, 25_000]
 
 /**
- * Settling by id has an effect once, so it can be repeated. After the last try the reserved units stay charged: the
- * failure of the store has been reported elsewhere.
+ * Sends a settlement until the store has accepted it. It can be repeated, because settling by id has an effect once. After
+ * the last try the reserved units stay charged; failures of the store are reported elsewhere.
  */
 export async function sendUntilStored(send: () => Promise<unknown>): Promise<void> {
   for (const waitMs of [...RETRY_MS, undefined]) {

@@ -25,7 +25,7 @@ describe('settlementOf', () => {
     })
   })
 
-  it('takes the input of a request whose client has gone before the response', () => {
+  it('takes the input if the client disconnected before the response', () => {
     expect(settlementOf(request, undefined, 'cut-off')).toEqual({
       usage: { input: 100, cached: 0, output: 0 },
     })
@@ -35,7 +35,7 @@ describe('settlementOf', () => {
     expect(settlementOf(request, unknown, 'complete')).toBe('as-reserved')
   })
 
-  it('keeps the reserved units if the response has another form, without usage and text that are known here', () => {
+  it('keeps the reserved units if the response has an unknown format', () => {
     expect(settlementOf(request, { ...estimated, output: 0 }, 'complete')).toBe('as-reserved')
     expect(settlementOf(request, { ...estimated, output: 0 }, 'cut-off')).toMatchObject({
       usage: { input: 100, output: 0 },

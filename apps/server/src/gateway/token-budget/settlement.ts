@@ -8,8 +8,8 @@ export interface SentResponse extends LlmResponse {
 }
 
 /**
- * How to end a reservation: with the actual usage, as reserved because the usage is unknown, or cancelled because the
- * model did not run.
+ * How a reservation ends: with the actual usage, `as-reserved` because the usage is unknown, or cancelled because the model did
+ * not run.
  */
 export type Settlement = { readonly usage: Usage } | 'as-reserved' | 'cancel'
 
@@ -23,7 +23,7 @@ export function settlementOf(
   if (response === undefined) return { usage: { input: inputTokens, cached: 0, output: 0 } }
   const { status, hasUsage, input = inputTokens, cached = 0, output } = response
   if (status >= 400 && !hasUsage) return 'cancel'
-  // The response has another form than those of OpenAI and Anthropic: no output was found, but there can be any number.
+  // The response has an unknown format: no output was found, but there may be any number of tokens.
   const isUnknown = ending === 'complete' && !hasUsage && output === 0
   return output === undefined || isUnknown ? 'as-reserved' : { usage: { input, cached, output } }
 }

@@ -4,7 +4,7 @@ import type { CircuitBreaker } from './circuit-breaker.js'
 import type { HealthChecks } from './health-checks.js'
 import type { Upstream, UpstreamOptions, Upstreams } from './upstreams.js'
 
-/** How long an unreachable upstream gets no requests. */
+/** Time without requests for an unreachable upstream. */
 const ASIDE_MS = 2000
 
 /** Chooses the upstream of a request. */
@@ -14,7 +14,7 @@ export interface Balancer {
    * Round robin over the healthy upstreams, without the one that just failed if there is another. Undefined if every
    * circuit breaker is open.
    */
-  next(butNot?: Upstream): Upstream | undefined
+  next(excluded?: Upstream): Upstream | undefined
   /** Undefined: the route has no circuit breaker. */
   breakerOf(upstream: Upstream): CircuitBreaker | undefined
   release(): void
@@ -29,42 +29,44 @@ export function createBalancer(
   const options = route.upstreams.map(
     (uri): UpstreamOptions => ({ uri, connectMs: route.timeouts.connectMs }),
   )
-  const taken = options.map((one) => upstreams.take(one))
+  const routeUpstreams = options.map((one) => upstreams.take(one))
   const { healthCheck, breaker } = route
   const breakerOf = new Map<Upstream, CircuitBreaker>()
   if (breaker !== undefined) {
-    for (const upstream of taken)
+    for (const upstream of routeUpstreams)
       breakerOf.set(upstream, breakers.take(breaker.name, upstream.origin, breaker.settings))
   }
   const isOpen = (upstream: Upstream) => breakerOf.get(upstream)?.isAvailable === false
-  const health = healthCheck === undefined ? [] : taken.map((upstream) => checks.watch(upstream, healthCheck))
+  const health =
+    healthCheck === undefined ? [] : routeUpstreams.map((upstream) => checks.watch(upstream, healthCheck))
   let turn = 0
 
   return {
-    size: taken.length,
-    next(butNot) {
-      if (taken.length === 1) return isOpen(taken[0]!) ? undefined : taken[0]
+    size: routeUpstreams.length,
+    next(excluded) {
+      if (routeUpstreams.length === 1) return isOpen(routeUpstreams[0]!) ? undefined : routeUpstreams[0]
       const nowMs = Date.now()
-      // If no upstream is healthy, try one anyway: rejecting every request would not be better.
-      let worst: Upstream | undefined
-      for (let i = 0; i < taken.length; i++) {
-        const at = (turn + i) % taken.length
-        const upstream = taken[at]!
-        if (upstream === butNot || isOpen(upstream)) continue
-        worst ??= upstream
+      // If no upstream is healthy, one is tried anyway.
+      let unhealthy: Upstream | undefined
+      for (let i = 0; i < routeUpstreams.length; i++) {
+        const at = (turn + i) % routeUpstreams.length
+        const upstream = routeUpstreams[at]!
+        if (upstream === excluded || isOpen(upstream)) continue
+        unhealthy ??= upstream
         if (upstream.asideUntilMs > nowMs || health[at]?.isHealthy === false) continue
         turn = at + 1
         return upstream
       }
       turn++
-      return worst
+      return unhealthy
     },
     breakerOf: (upstream) => breakerOf.get(upstream),
     release() {
       if (breaker !== undefined) {
-        for (const { origin } of taken) breakers.release(breaker.name, origin, breaker.settings)
+        for (const { origin } of routeUpstreams) breakers.release(breaker.name, origin, breaker.settings)
       }
-      if (healthCheck !== undefined) for (const upstream of taken) checks.leave(upstream, healthCheck)
+      if (healthCheck !== undefined)
+        for (const upstream of routeUpstreams) checks.leave(upstream, healthCheck)
       for (const one of options) upstreams.release(one)
     },
   }

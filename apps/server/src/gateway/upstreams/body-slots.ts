@@ -1,11 +1,11 @@
-/** A request body that reports once that it has arrived or failed. */
+/** A request body that calls back once it has arrived or failed. */
 interface PendingBody {
   whenSettled(callback: () => void): void
 }
 
 /**
- * How many connections of one upstream may wait for the rest of a request body. Slow bodies can take these and no more,
- * so that requests without a body, and those whose body has arrived, always find a connection.
+ * Bounds the connections of one upstream that wait for the rest of a request body, so that slow bodies cannot take the
+ * connections of requests without a body or with a complete one.
  */
 export class BodySlots {
   private readonly max: number
@@ -16,7 +16,7 @@ export class BodySlots {
     this.max = Math.max(1, Math.floor(maxConnections / 2))
   }
 
-  /** Calls back when the body is whole or has failed, or there is a slot for it. Returns a function that stops waiting. */
+  /** Calls back once the body is complete or has failed, or there is a slot for it. Returns a function that stops waiting. */
   enter(body: PendingBody, callback: () => void): () => void {
     let isWaiting = true
     const leave = () => {

@@ -10,31 +10,31 @@ export interface Breakers {
 }
 
 export function createBreakers(log: Logger): Breakers {
-  const held = new Map<string, { breaker: CircuitBreaker; holders: number }>()
+  const entries = new Map<string, { breaker: CircuitBreaker; holders: number }>()
   const keyOf = (...parts: unknown[]) => JSON.stringify(parts)
   return {
     take(name, origin, settings) {
       const key = keyOf(name, origin, settings)
       const fields = { breaker: name, upstream: origin }
-      const entry = held.get(key) ?? {
+      const entry = entries.get(key) ?? {
         holders: 0,
         breaker: createCircuitBreaker(settings, (change) => {
           if (change === 'closed') log.info(fields, 'Circuit breaker closed')
           else
             log.warn(
               { ...fields, waitMs: settings.waitMs },
-              'Circuit breaker opened; upstream gets no requests',
+              'Circuit breaker opened; no requests are sent to the upstream',
             )
         }),
       }
-      held.set(key, entry)
+      entries.set(key, entry)
       entry.holders++
       return entry.breaker
     },
     release(name, origin, settings) {
       const key = keyOf(name, origin, settings)
-      const entry = held.get(key)
-      if (entry !== undefined && --entry.holders === 0) held.delete(key)
+      const entry = entries.get(key)
+      if (entry !== undefined && --entry.holders === 0) entries.delete(key)
     },
   }
 }

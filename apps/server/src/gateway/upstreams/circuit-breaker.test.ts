@@ -57,7 +57,7 @@ describe('a circuit breaker', () => {
     expect(changes).toStrictEqual(['opened', 'closed'])
   })
 
-  it('opens again if they fail, without another report', () => {
+  it('opens again if trial calls fail, without another event', () => {
     const { breaker, call, changes, clock } = breakerAt0()
     call(true)
     call(true)
@@ -84,7 +84,7 @@ describe('a circuit breaker', () => {
     expect(breaker.enter()).toBe(true)
   })
 
-  it('needs no more calls than its window holds', () => {
+  it('opens with a full window even if the minimum of calls is larger', () => {
     const { breaker, call } = breakerAt0({ ...SETTINGS, slidingWindowSize: 2, minimumNumberOfCalls: 100 })
     call(true)
     call(true)

@@ -14,7 +14,7 @@ export type BreakerChange = 'opened' | 'closed'
 export interface CircuitBreaker {
   /** Whether a request may be sent now. */
   readonly isAvailable: boolean
-  /** Begins a request; false: it must not be sent. Each needs `record` or `abandon`. */
+  /** Begins a request. False: it must not be sent. True: `record` or `abandon` must follow. */
   enter(): boolean
   record(isFailure: boolean): void
   /** Ends a request whose outcome does not count for or against the upstream. */
@@ -26,13 +26,13 @@ export function createCircuitBreaker(
   onChange: (change: BreakerChange) => void = () => {},
   now: () => number = () => performance.now(),
 ): CircuitBreaker {
-  /** Outcomes of the last requests in a ring; true: failed. */
+  /** Ring of the latest outcomes; true: failed. */
   let outcomes: boolean[] = []
   let next = 0
   let failures = 0
   let openUntilMs = 0
   let state: 'closed' | 'open' | 'half-open' = 'closed'
-  /** Requests in flight while it is half-open. */
+  /** Requests in flight while half-open. */
   let trials = 0
 
   function update(): void {
@@ -78,7 +78,7 @@ export function createCircuitBreaker(
       return true
     },
     record(isFailure) {
-      // A request that began before it opened.
+      // The request began before the breaker opened.
       if (state === 'open') return
       if (state === 'half-open') {
         trials = Math.max(0, trials - 1)

@@ -121,7 +121,7 @@ describe('an upstream', () => {
     await until(() => bad.sockets.size === 0, 'no connection to it is kept')
   })
 
-  it('on a closed port: 502, also as plain JSON', async () => {
+  it('on a closed port results in 502, as JSON or as a problem document', async () => {
     gateway = await gatewayTo({ upstreams: [await deadUrl()], timeouts: TIMEOUTS })
     const response = await fetch(gateway.url)
     expect(response.status).toBe(502)
@@ -132,7 +132,7 @@ describe('an upstream', () => {
     await expectNoLeak(gateway)
   })
 
-  it('that is the gateway itself: 508', async () => {
+  it('that is the gateway itself results in 508', async () => {
     const url = await deadUrl()
     gateway = await gatewayTo({ upstreams: [url] }, { port: Number(new URL(url).port) })
     const response = await fetch(gateway.url)
@@ -144,7 +144,7 @@ describe('an upstream', () => {
     )
   })
 
-  it('that accepts no connection: 504', async () => {
+  it('that accepts no connection results in 504', async () => {
     const full = await startFullUpstream()
     try {
       gateway = await gatewayTo({ upstreams: [full.url], timeouts: { ...TIMEOUTS, connectMs: 200 } })
@@ -176,14 +176,14 @@ describe('an upstream', () => {
     },
   )
 
-  it('that ends its body by closing: the body is complete', async () => {
+  it('that ends its body by closing the connection sends a complete body', async () => {
     const old = used(await rawUpstream((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nall of it')))
     gateway = await gatewayTo({ upstreams: [old.url] })
     expect(await (await fetch(gateway.url)).text()).toBe('all of it')
     await expectNoLeak(gateway)
   })
 
-  it('that responds before it has read the body: the client gets the response', async () => {
+  it('that responds before it has read the body gets its response delivered', async () => {
     const early = used(
       await listening(
         createNetServer((socket) => {
@@ -220,21 +220,21 @@ describe('an upstream', () => {
       { id: 'good', upstreams: [good.url] },
     ])
     const { url } = gateway
-    const given = new AbortController()
+    const abort = new AbortController()
     const hung = Array.from({ length: 200 }, () =>
-      fetch(`${url}/bad`, { signal: given.signal }).catch(() => {}),
+      fetch(`${url}/bad`, { signal: abort.signal }).catch(() => {}),
     )
     await until(() => hanging.received.length === 200, 'all of them hang')
     const start = performance.now()
     for (let i = 0; i < 50; i++) expect((await fetch(`${url}/good`)).status).toBe(200)
     expect(performance.now() - start).toBeLessThan(10_000)
-    given.abort()
+    abort.abort()
     await Promise.all(hung)
     await expectNoLeak(gateway)
     await until(() => hanging.closed() >= 200, 'the upstream connections to be closed')
   })
 
-  it('with fewer connections than requests: those that wait too long get an error', async () => {
+  it('with too few connections: requests that wait too long get 504', async () => {
     const hanging = used(await rawUpstream(() => {}))
     gateway = await gatewayTo(
       { upstreams: [hanging.url], timeouts: { connectMs: 500, headersMs: 500, bodyMs: 500 } },
@@ -256,10 +256,10 @@ describe('a client', () => {
   it('that disconnects ends its request at the upstream', async () => {
     const slow = used(await rawUpstream(() => {}))
     gateway = await gatewayTo({ id: 'slow', upstreams: [slow.url] })
-    const given = new AbortController()
-    const request = fetch(`${gateway.url}/slow`, { signal: given.signal })
+    const abort = new AbortController()
+    const request = fetch(`${gateway.url}/slow`, { signal: abort.signal })
     await until(() => slow.received.length === 1, 'the upstream has it')
-    given.abort()
+    abort.abort()
     await expect(request).rejects.toThrow()
     await until(() => slow.closed() === 1, 'the connection to the upstream is closed')
     await expectNoLeak(gateway)
@@ -298,7 +298,7 @@ describe('a client', () => {
     await expectNoLeak(gateway)
   })
 
-  it('that stops in the middle of a body after the client has left does no harm', async () => {
+  it('that stops in the middle of its body and disconnects leaves no open request', async () => {
     const reading = used(await upstreamOf((request) => void request.resume().on('error', () => {})))
     gateway = await gatewayTo(
       [
@@ -346,30 +346,35 @@ describe('a client', () => {
     gateway = await gatewayTo({ upstreams: [reading.url], maxBodyBytes: 10 })
     const answer = await sendRaw(gateway.url, `POST / HTTP/1.1\r\nhost: a\r\n${rest}`)
     expect(statusOf(answer)).toBe(413)
-    expect(answer).toContain('10 bytes at most')
+    expect(answer).toContain('the maximum is 10 bytes')
     expect(answer).toMatch(/\r\nx-request-id: /)
     await expectNoLeak(gateway)
   })
 })
 
-describe('of several upstreams', () => {
-  const named = async (name: string) => used(await upstreamOf((_request, response) => response.end(name)))
+describe('load balancing', () => {
+  const upstreamNamed = async (name: string) =>
+    used(await upstreamOf((_request, response) => response.end(name)))
   const ask = async (init?: RequestInit) => {
     const response = await fetch(gateway!.url, init)
     return response.ok ? response.text() : response.status
   }
 
-  it('each gets requests in turn', async () => {
+  it('sends requests to the upstreams in turn', async () => {
     gateway = await gatewayTo({
-      upstreams: [(await named('a')).url, (await named('b')).url, (await named('c')).url],
+      upstreams: [
+        (await upstreamNamed('a')).url,
+        (await upstreamNamed('b')).url,
+        (await upstreamNamed('c')).url,
+      ],
     })
     const answers = []
     for (let i = 0; i < 6; i++) answers.push(await ask())
     expect(answers).toStrictEqual(['a', 'b', 'c', 'a', 'b', 'c'])
   })
 
-  it('an unreachable one is skipped, also for unsafe methods', async () => {
-    gateway = await gatewayTo({ upstreams: [await deadUrl(), (await named('b')).url] })
+  it('skips an unreachable upstream, also for unsafe methods', async () => {
+    gateway = await gatewayTo({ upstreams: [await deadUrl(), (await upstreamNamed('b')).url] })
     for (let i = 0; i < 6; i++) expect(await ask({ method: 'POST', body: 'once' })).toBe('b')
     // It was tried once, and then skipped for a moment.
     expect(await countsIn(gateway, 'gateway_upstream_errors_total')).toStrictEqual([
@@ -377,7 +382,7 @@ describe('of several upstreams', () => {
     ])
   })
 
-  it('if all are unreachable, the response is 502', async () => {
+  it('responds with 502 if all upstreams are unreachable', async () => {
     gateway = await gatewayTo({ upstreams: [await deadUrl(), await deadUrl()] })
     expect(await ask()).toBe(502)
     // Each was tried, and none twice.
@@ -395,14 +400,14 @@ describe('of several upstreams', () => {
     backoffMs: () => 1,
   }
 
-  it('a safe request that one loses is retried on another', async () => {
+  it('retries a safe request that one upstream has lost on another', async () => {
     const lost = used(await rawUpstream((socket) => socket.end()))
-    gateway = await gatewayTo({ upstreams: [lost.url, (await named('b')).url], retry })
+    gateway = await gatewayTo({ upstreams: [lost.url, (await upstreamNamed('b')).url], retry })
     expect([await ask(), await ask()]).toStrictEqual(['b', 'b'])
     expect(lost.received.length).toBe(2)
   })
 
-  it('the only one may close an idle connection: a safe request is retried on another connection', async () => {
+  it('retries a safe request on a new connection if the only upstream closed an idle one', async () => {
     // Each connection has one response, and is closed by the next request on it.
     const answered = new WeakSet<Socket>()
     const closing = used(
@@ -420,7 +425,7 @@ describe('of several upstreams', () => {
     await expectNoLeak(gateway)
   })
 
-  it('the only one gets a request twice if it closes the connection, and once if it does not respond', async () => {
+  it('sends a request to the only upstream twice if the connection closes, and once if there is no response', async () => {
     const lost = used(await rawUpstream((socket) => socket.end()))
     const silent = used(await rawUpstream(() => {}))
     for (const [upstream, status, requests] of [
@@ -434,7 +439,7 @@ describe('of several upstreams', () => {
     }
   })
 
-  it('unsafe requests and requests with a body are not retried', async () => {
+  it('does not retry unsafe requests and requests with a body', async () => {
     const lost = used(await rawUpstream((socket) => socket.end()))
     gateway = await gatewayTo({ upstreams: [lost.url, lost.url.replace('127.0.0.1', 'localhost')], retry })
     expect(await ask({ method: 'POST', body: 'once' })).toBe(502)
@@ -444,7 +449,7 @@ describe('of several upstreams', () => {
     expect(lost.received.length).toBe(3)
   })
 
-  it('a response with a failure status is retried, and the last one is forwarded', async () => {
+  it('retries after a failure status, and forwards the last response', async () => {
     let requests = 0
     const busy = used(
       await upstreamOf((_request, response) => {
@@ -460,7 +465,7 @@ describe('of several upstreams', () => {
     await expectNoLeak(gateway)
   })
 
-  it('an unhealthy one gets no requests until it is healthy', async () => {
+  it('sends no requests to an unhealthy upstream', async () => {
     let isHealthy = true
     const failing = used(
       await upstreamOf((request, response) => {
@@ -483,12 +488,12 @@ describe('of several upstreams', () => {
     isHealthy = true
     await until(async () => (await both()).size === 2, 'both get requests again')
     expect(gateway.logged).toMatchObject([
-      { msg: 'Health check failed; upstream gets no requests', reason: 'status 400' },
-      { msg: 'Health check passes again' },
+      { msg: 'Health check failed; no requests are sent to the upstream', reason: 'status 400' },
+      { msg: 'Health check passed; requests are sent to the upstream again' },
     ])
   })
 
-  it('a hanging one is detected, also if all connections to it are in use', async () => {
+  it('detects a hanging upstream even if all connections are in use', async () => {
     let isHealthy = true
     let taken = 0
     const hanging = used(
@@ -499,19 +504,19 @@ describe('of several upstreams', () => {
     )
     gateway = await gatewayTo(
       {
-        upstreams: [hanging.url, (await named('b')).url],
+        upstreams: [hanging.url, (await upstreamNamed('b')).url],
         healthCheck: { path: '/health', intervalMs: 50, timeoutMs: 1000 },
       },
       { maxConnections: 1 },
     )
     const { url } = gateway
-    const given = new AbortController()
-    const hung = Array.from({ length: 4 }, () => fetch(url, { signal: given.signal }).catch(() => {}))
+    const abort = new AbortController()
+    const hung = Array.from({ length: 4 }, () => fetch(url, { signal: abort.signal }).catch(() => {}))
     await until(() => taken === 1, 'its only connection is taken')
     isHealthy = false
     await until(() => gateway!.logged.some(({ upstream }) => upstream === hanging.url), 'it is detected')
     for (let i = 0; i < 4; i++) expect(await ask()).toBe('b')
-    given.abort()
+    abort.abort()
     await Promise.all(hung)
   })
 })

@@ -70,25 +70,26 @@ function startWatch(upstream: Upstream, check: HealthCheck, log: Logger): Watch 
     const isHealthy = problem === undefined
     if (isHealthy === watch.isHealthy || isStopped) return
     watch.isHealthy = isHealthy
-    if (isHealthy) log.info({ upstream: upstream.origin }, 'Health check passes again')
+    if (isHealthy)
+      log.info({ upstream: upstream.origin }, 'Health check passed; requests are sent to the upstream again')
     else
       log.warn(
         { upstream: upstream.origin, reason: problem },
-        'Health check failed; upstream gets no requests',
+        'Health check failed; no requests are sent to the upstream',
       )
   }
 }
 
 /**
- * Why a health check failed; undefined if the response is 2xx or 3xx in time. The check has a connection of its own,
- * because requests that wait for a hanging upstream may take all those of the pool.
+ * The reason why a health check failed; undefined if the response is 2xx or 3xx in time. The check has its own connection,
+ * because requests to a hanging upstream may occupy the whole pool.
  */
 async function problemOf(
   { origin }: Upstream,
   { path, timeoutMs }: HealthCheck,
 ): Promise<string | undefined> {
   const client = new Client(origin, { connect: { timeout: timeoutMs } })
-  // Also ends a connection attempt, which a signal would not.
+  // Unlike a signal, destroy() also ends a connection attempt.
   let isLate = false
   const timer = setTimeout(() => {
     isLate = true

@@ -1,7 +1,4 @@
-/*
- * Kinds of upstream failures. They are label values of a metric.
- */
-
+/** Kinds of upstream failures: label values of a metric. */
 export type FailureKind = 'connect' | 'timeout' | 'lost' | 'garbage' | 'overload'
 
 export const FAILURE_KINDS: readonly FailureKind[] = ['connect', 'timeout', 'lost', 'garbage', 'overload']
@@ -22,13 +19,17 @@ const NOT_REACHED_IN_TIME: Failure = {
   status: 504,
   message: 'The connection to the upstream timed out.',
 }
-const SILENT: Failure = { kind: 'timeout', status: 504, message: 'The upstream did not respond in time.' }
+const NO_RESPONSE: Failure = {
+  kind: 'timeout',
+  status: 504,
+  message: 'The upstream did not respond in time.',
+}
 const LOST: Failure = {
   kind: 'lost',
   status: 502,
   message: 'The upstream closed the connection before it responded.',
 }
-const GARBAGE: Failure = {
+const INVALID_RESPONSE: Failure = {
   kind: 'garbage',
   status: 502,
   message: 'The upstream sent an invalid HTTP response.',
@@ -48,18 +49,18 @@ export function failureOf(error: Error, isSent: boolean): Failure {
       return NOT_REACHED_IN_TIME
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':
-      return SILENT
+      return NO_RESPONSE
     case 'UND_ERR_HEADERS_OVERFLOW':
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
-      return GARBAGE
+      return INVALID_RESPONSE
     case 'UND_ERR_SOCKET':
       // undici's error for unexpected responses, such as an upgrade.
-      return error.message.startsWith('bad ') ? GARBAGE : LOST
+      return error.message.startsWith('bad ') ? INVALID_RESPONSE : LOST
   }
   if (!isSent) return NOT_REACHED
   // Errors of undici's parser, and of Node for a header that cannot be sent.
-  return error.name === 'HTTPParserError' || code.startsWith('ERR_') ? GARBAGE : LOST
+  return error.name === 'HTTPParserError' || code.startsWith('ERR_') ? INVALID_RESPONSE : LOST
 }
 
 /** No request was sent, so this does not count as a failure of the upstream. */

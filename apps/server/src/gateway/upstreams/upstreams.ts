@@ -27,7 +27,7 @@ export interface UpstreamOptions {
   readonly connectMs: number
 }
 
-/** Requests to one upstream at once; further requests are rejected with 503. */
+/** Maximum number of concurrent requests to one upstream; further requests are rejected with 503. */
 export const MAX_IN_FLIGHT = 10_000
 
 /** The upstreams of all routes: routes that name the same one share its connections. */
@@ -40,36 +40,36 @@ export interface Upstreams {
   destroy(): Promise<void>
 }
 
-/** `maxConnections` is for each of them. */
+/** `maxConnections` applies to each upstream. */
 export function createUpstreams(maxConnections: number, log: Logger): Upstreams {
-  const held = new Map<string, { upstream: Upstream; holders: number }>()
+  const entries = new Map<string, { upstream: Upstream; holders: number }>()
   const closing = new Set<Promise<unknown>>()
   return {
     take(options) {
       const key = keyOf(options)
-      let entry = held.get(key)
+      let entry = entries.get(key)
       if (entry === undefined) {
         entry = { upstream: createUpstream(options, maxConnections, log), holders: 0 }
-        held.set(key, entry)
+        entries.set(key, entry)
       }
       entry.holders++
       return entry.upstream
     },
     release(options) {
       const key = keyOf(options)
-      const entry = held.get(key)
+      const entry = entries.get(key)
       if (entry === undefined || --entry.holders > 0) return
-      held.delete(key)
+      entries.delete(key)
       const closed = entry.upstream.pool.close().catch(() => {})
       closing.add(closed)
       closed.then(() => closing.delete(closed))
     },
     get all() {
-      return [...held.values()].map(({ upstream }) => upstream)
+      return [...entries.values()].map(({ upstream }) => upstream)
     },
     async destroy() {
-      for (const { upstream } of held.values()) closing.add(upstream.pool.destroy())
-      held.clear()
+      for (const { upstream } of entries.values()) closing.add(upstream.pool.destroy())
+      entries.clear()
       await Promise.all(closing)
     },
   }
@@ -85,7 +85,7 @@ function createUpstream({ uri, connectMs }: UpstreamOptions, maxConnections: num
   return {
     key: keyOf({ uri, connectMs }),
     origin,
-    // Never from the client's Host header.
+    // Not the client's Host header.
     serverName: protocol === 'https:' && isName ? hostname : undefined,
     pool: new Pool(origin, {
       connections: maxConnections,

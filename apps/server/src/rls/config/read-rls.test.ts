@@ -18,7 +18,7 @@ describe('the options of the rate limit service', () => {
     expect(load('rls: { shadowMode: true }')).toBeUndefined()
   })
 
-  it('come from the file, and the command line counts more', () => {
+  it('come from the file, and the command line overrides them', () => {
     const file =
       'host: 10.0.0.1\nrls: { listen: 8081, config: [a], responseHeaders: { limit: X-Limit }, nearLimitRatio: 0.5 }'
     expect(load(file)).toMatchObject({
@@ -47,20 +47,32 @@ describe('the options of the rate limit service', () => {
       { listen: 'here' },
       '--rls: must be a port or an address with a port, such as 8081 or 0.0.0.0:8081, got "here"',
     ],
-    ['', { listen: '8081' }, 'rls.config: is missing; name files or folders with limits'],
+    ['', { listen: '8081' }, 'rls.config: is missing; write for example config: [/etc/ratelimit/config]'],
     [
       '',
       { files: ['a'] },
       'rls.listen: is missing; write for example listen: 8081, or start with --rls 8081',
     ],
-    ['rls: { listen: 99999, config: [a] }', {}, 'tidegate.yaml:1:16  rls.listen: "99999" is not a port'],
-    ['rls: { listen: 8080, config: [a] }', {}, 'rls.listen: the service itself listens on 8080'],
-    ['rls: { listen: 1, config: [a], tls: { keyFile: a } }', {}, 'rls.tls: needs certFile and keyFile'],
-    ['rls: { listen: 1, config: [a], responseHeaders: { limit: "a b" } }', {}, '"a b" is not a header name'],
+    [
+      'rls: { listen: 99999, config: [a] }',
+      {},
+      'tidegate.yaml:1:16  rls.listen: "99999" is not an address to listen on',
+    ],
+    [
+      'rls: { listen: 8080, config: [a] }',
+      {},
+      'rls.listen: port 8080 is already used by the API of the service',
+    ],
+    ['rls: { listen: 1, config: [a], tls: { keyFile: a } }', {}, 'rls.tls: needs both certFile and keyFile'],
+    [
+      'rls: { listen: 1, config: [a], responseHeaders: { limit: "a b" } }',
+      {},
+      '"a b" is not a valid header name',
+    ],
     [
       'rls: { listen: 1, config: [a], nearLimitRatio: 2 }',
       {},
-      'rls.nearLimitRatio: must be from 0 to 1, got 2',
+      'rls.nearLimitRatio: must be a number from 0 to 1, got 2',
     ],
     [
       'rls: { listen: 1, config: [a], nearLimitRatio: half }',
@@ -81,8 +93,8 @@ it('a folder without files and a missing file are errors', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-limits-'))
   const terms = { mergeDomains: false, onStoreFailure: 'error', instances: 1 } as const
   expect(validateLimits([folder], terms).errors).toBe(
-    `${folder}: the folder has no files; put a file with domain and descriptors there`,
+    `${folder}: the folder has no files; add a file with domain and descriptors`,
   )
   rmSync(folder, { recursive: true })
-  expect(validateLimits([folder], terms).errors).toBe(`${folder}: there is no such file`)
+  expect(validateLimits([folder], terms).errors).toBe(`${folder}: file not found`)
 })

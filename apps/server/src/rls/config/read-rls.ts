@@ -31,22 +31,22 @@ export function readRls(
     return undefined
   }
   const path = ['rls', 'listen']
-  const place = listenPlace(String(listen))
-  if (place === undefined)
+  const address = parseListenAddress(String(listen))
+  if (address === undefined)
     document.addError(
       path,
-      `${quote(String(listen))} is not a port or an address with a port; write 8081 or 0.0.0.0:8081`,
+      `${quote(String(listen))} is not an address to listen on; write for example 8081 or 0.0.0.0:8081`,
     )
-  const port = place?.port ?? 0
+  const port = address?.port ?? 0
   if (port !== 0 && port === service.port)
-    document.addError(path, `the service itself listens on ${port}; choose another port`)
+    document.addError(path, `port ${port} is already used by the API of the service; choose another port`)
   if (files.length === 0)
     document.addError(
       ['rls', 'config'],
-      'is missing; name files or folders with limits, such as config: [limits], or start with --rls-config limits',
+      'is missing; write for example config: [/etc/ratelimit/config], or start with --rls-config /etc/ratelimit/config',
     )
   return Object.freeze({
-    host: place?.host ?? service.host,
+    host: address?.host ?? service.host,
     port,
     files: Object.freeze([...files]),
     tls: readTls(document, flags),
@@ -56,7 +56,7 @@ export function readRls(
 }
 
 /** `8081`, `127.0.0.1:8081`, `[::1]:8081` or `localhost:8081`. */
-export function listenPlace(text: string): { host: string | undefined; port: number } | undefined {
+export function parseListenAddress(text: string): { host: string | undefined; port: number } | undefined {
   const match = /^(?:(\[[\da-f:.]{2,45}\]|[\w.-]{1,253}):)?(\d{1,5})$/i.exec(text)
   if (match === null || Number(match[2]) > 65_535) return undefined
   return { host: match[1]?.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
@@ -70,7 +70,7 @@ function readTls(document: ConfigDocument, flags: RlsFlags): RlsTls | undefined 
   if (certFile !== undefined && keyFile !== undefined)
     return Object.freeze({ certFile, keyFile, clientCaFile })
   if (certFile !== undefined || keyFile !== undefined || clientCaFile !== undefined)
-    document.addError(['rls', 'tls'], 'needs certFile and keyFile, or --rls-tls-cert and --rls-tls-key')
+    document.addError(['rls', 'tls'], 'needs both certFile and keyFile, or --rls-tls-cert and --rls-tls-key')
   return undefined
 }
 
@@ -85,7 +85,7 @@ function readSettings(document: ConfigDocument): RlsSettings {
     mergeDomains: flag('mergeDomains'),
     nearLimitRatio: readRatio(document),
     onStoreFailure: option.text('rls', 'onStoreFailure') as RlsSettings['onStoreFailure'],
-    instances: option.whole('rls', 'instances'),
+    instances: option.wholeNumber('rls', 'instances'),
   })
 }
 
@@ -93,20 +93,23 @@ function readRatio(document: ConfigDocument): number {
   const path = ['rls', 'nearLimitRatio']
   const ratio = optionOf(document).text(...path) as unknown
   if (typeof ratio === 'number') return ratio
-  document.addError(path, `must be a number from 0 to 1, got ${quote(String(ratio))}`)
+  document.addError(path, `must be a number from 0 to 1, got ${quote(String(ratio))}; write for example 0.8`)
   return 1
 }
 
 function readHeaders(document: ConfigDocument): HeaderNames | undefined {
   const option = optionOf(document)
-  const given = option.text('rls', 'responseHeaders') as unknown
-  if (given === false) return undefined
+  const value = option.text('rls', 'responseHeaders') as unknown
+  if (value === false) return undefined
   const name = (field: keyof HeaderNames) => {
     const path = ['rls', 'responseHeaders', field]
     const header =
-      typeof given === 'object' ? option.text(...path) : (document.schemaAt(path)?.default as string)
+      typeof value === 'object' ? option.text(...path) : (document.schemaAt(path)?.default as string)
     if (!/^[!#$%&'*+.^`|~\w-]+$/.test(header))
-      document.addError(path, `${quote(header)} is not a header name; write for example RateLimit-Limit`)
+      document.addError(
+        path,
+        `${quote(header)} is not a valid header name; write for example RateLimit-Limit`,
+      )
     return header
   }
   return Object.freeze({ limit: name('limit'), remaining: name('remaining'), reset: name('reset') })

@@ -42,7 +42,7 @@ export interface HeaderNames {
   readonly reset: string
 }
 
-/** An error is a denial that becomes a gRPC error, so that Envoy's `failure_mode_deny` decides. */
+/** Options of the policies. `error` is `closed` here: the denial becomes a gRPC error, and Envoy's `failure_mode_deny` decides. */
 export function policyTerms({
   onStoreFailure,
   instances,

@@ -2,7 +2,7 @@ import { connectionsSchema } from '../../config-file/connection-limits-schema.js
 import { type JsonSchema, section, type Values } from '../../config-file/json-schema.js'
 
 export function rlsSchema(values: Values): JsonSchema {
-  const { text, word, whole, quantity, trueOrFalse, flag, place } = values
+  const { text, word, wholeNumber, quantity, trueOrFalse, flag, place } = values
   return section('The rate limit service for Envoy. Default: off.', {
     listen: place({
       description: 'The port, or address and port, of the gRPC service. Without an address: that of host.',
@@ -63,11 +63,11 @@ export function rlsSchema(values: Values): JsonSchema {
     }),
     onStoreFailure: word({
       description:
-        'While the store is unavailable: error answers with a gRPC error, so that failure_mode_deny of Envoy decides; open allows, closed denies, local counts in this process.',
+        'While the store is unavailable: error responds with a gRPC error, so that failure_mode_deny of Envoy decides; open allows, closed denies, local counts in this process.',
       enum: ['error', 'open', 'closed', 'local'],
       default: 'error',
     }),
-    instances: whole({
+    instances: wholeNumber({
       description: 'With local: how many instances of the service share the limits.',
       minimum: 1,
       default: 1,

@@ -16,7 +16,7 @@ export interface CounterOptions {
   readonly algorithm: string
 }
 
-/** Algorithms of a rule. A leaky bucket delays requests, and the protocol cannot. */
+/** Algorithms of a rule. Not the leaky bucket, which delays requests: the protocol cannot. */
 export const RULE_ALGORITHMS = [
   'fixed-window',
   'sliding-window-counter',

@@ -42,9 +42,9 @@ export function matchesWildcard(parts: readonly string[], text: string): boolean
   const end = text.length - last.length
   let at = first.length
   for (let i = 1; i < parts.length - 1; i++) {
-    const found = text.indexOf(parts[i]!, at)
-    if (found < 0 || found + parts[i]!.length > end) return false
-    at = found + parts[i]!.length
+    const index = text.indexOf(parts[i]!, at)
+    if (index < 0 || index + parts[i]!.length > end) return false
+    at = index + parts[i]!.length
   }
   return true
 }

@@ -22,26 +22,29 @@ function read(): Record<string, string> {
   )
 }
 
-describe('a folder of limits', () => {
-  it('has the files of its folders, without names that begin with a dot', () => {
+describe('a folder with limit files', () => {
+  it('includes subfolders, and skips names that begin with a dot', () => {
     mkdirSync(join(folder, 'b'))
     writeFileSync(join(folder, 'b', 'c'), 'domain: c')
     writeFileSync(join(folder, '.d'), 'domain: d')
     expect(read()).toStrictEqual({ 'a.yaml': 'domain: a', 'b/c': 'domain: c' })
   })
 
-  it('is an error if files are nested too deep to be read: their limits would not be enforced', () => {
+  it('is an error if files are nested too deep', () => {
     const deep = '1/2/3/4/5/6/7/8/9'
     mkdirSync(join(folder, deep), { recursive: true })
     writeFileSync(join(folder, deep, 'b.yaml'), 'domain: b')
-    expect(read()).toStrictEqual({ 'a.yaml': 'domain: a', [deep]: 'more than 8 folders inside each other' })
+    expect(read()).toStrictEqual({
+      'a.yaml': 'domain: a',
+      [deep]: 'folders are nested more than 8 levels deep; move the files up',
+    })
   })
 
-  it('is an error if it has a pipe, which would be read without end', () => {
+  it('is an error if it has a pipe', () => {
     execFileSync('mkfifo', [join(folder, 'pipe')])
     expect(read()).toStrictEqual({
       'a.yaml': 'domain: a',
-      pipe: 'is not a file; remove it from the folder',
+      pipe: 'must be a file, but is a pipe; remove it from the folder',
     })
   })
 

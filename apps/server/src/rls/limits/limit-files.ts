@@ -7,17 +7,16 @@ const MAX_FILES = 1000
 const MAX_DEPTH = 8
 
 /**
- * Reads files of limits. A folder stands for all files in it and in its folders, with any extension, because a skipped
- * file would be a limit that is not enforced. Names that begin with a dot are skipped: Kubernetes and editors
- * keep their own files under such names.
+ * Reads limit files. Of a folder, reads all files in it and its subfolders, with any extension, because limits in a skipped
+ * file would not be enforced. Skips names that begin with a dot, which Kubernetes and editors use for their own files.
  */
 export function readLimitFiles(paths: readonly string[]): LimitFileText[] {
   const texts: LimitFileText[] = []
   for (const path of paths) {
-    const found = isFolder(path) ? textsIn(path) : [{ file: path, text: readFileText(path) }]
-    if (found.length === 0)
-      texts.push(unreadable(path, 'the folder has no files; put a file with domain and descriptors there'))
-    texts.push(...found)
+    const read = isFolder(path) ? textsIn(path) : [{ file: path, text: readFileText(path) }]
+    if (read.length === 0)
+      texts.push(unreadable(path, 'the folder has no files; add a file with domain and descriptors'))
+    texts.push(...read)
   }
   if (texts.length <= MAX_FILES) return texts
   return [
@@ -32,19 +31,20 @@ function unreadable(path: string, message: string): LimitFileText {
   return { file: path, text: { path, message } }
 }
 
-/** The folders to watch, and the files in them. */
+/** The folders among `paths`, and their subfolders. */
 export function foldersOf(paths: readonly string[]): string[] {
   return paths.flatMap((path) => (isFolder(path) ? [path, ...foldersIn(path, 1)] : []))
 }
 
 function textsIn(folder: string, depth = 0): LimitFileText[] {
-  if (depth > MAX_DEPTH) return [unreadable(folder, `more than ${MAX_DEPTH} folders inside each other`)]
+  if (depth > MAX_DEPTH)
+    return [unreadable(folder, `folders are nested more than ${MAX_DEPTH} levels deep; move the files up`)]
   const entries = entriesOf(folder)
-  if (entries === undefined) return [unreadable(folder, 'the folder cannot be read by this user')]
+  if (entries === undefined) return [unreadable(folder, 'the folder cannot be read: permission denied')]
   return entries.flatMap((path) => {
     if (isFolder(path)) return textsIn(path, depth + 1)
-    // Reading a pipe would wait for a writer, and nothing else would be served.
-    if (isPipe(path)) return [unreadable(path, 'is not a file; remove it from the folder')]
+    // Reading a pipe would block the process until there is a writer.
+    if (isPipe(path)) return [unreadable(path, 'must be a file, but is a pipe; remove it from the folder')]
     return [{ file: path, text: readFileText(path) }]
   })
 }
@@ -68,7 +68,7 @@ function entriesOf(folder: string): string[] | undefined {
   }
 }
 
-/** Follows symbolic links: a mounted ConfigMap consists of them. */
+/** Follows symbolic links, because a mounted ConfigMap consists of them. */
 function isFolder(path: string): boolean {
   return statsOf(path)?.isDirectory() === true
 }

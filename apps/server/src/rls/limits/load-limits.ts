@@ -3,7 +3,7 @@ import type { PolicyTerms } from './define-rule.js'
 import type { DescriptorNode, Domain } from './descriptor-node.js'
 import { readLimitFile } from './read-limit-file.js'
 
-/** The text of a file of limits, or the error of reading it. */
+/** The text of a limit file, or the error of reading it. */
 export interface LimitFileText {
   readonly file: string
   readonly text: string | ConfigError
@@ -25,7 +25,7 @@ export interface LimitOptions extends PolicyTerms {
   readonly mergeDomains: boolean
 }
 
-/** The limits of all files together, or all their errors. */
+/** Loads the limits of all files, or returns all their errors. */
 export function loadLimits(
   texts: readonly LimitFileText[],
   { mergeDomains, ...terms }: LimitOptions,
@@ -39,12 +39,12 @@ export function loadLimits(
     }
     const read = readLimitFile(text, terms)
     const definition = domains.get(read.domain)
-    // A domain that may not be merged is only checked for errors.
+    // A duplicate domain that may not be merged is only checked for errors.
     const domain = mergeDomains && definition !== undefined ? definition.domain : newDomain(read.isAtomic)
     read.addTo(domain)
-    const own = [...read.errors()]
-    if (definition !== undefined) own.push(...duplicateErrors(read, definition, mergeDomains))
-    if (own.length > 0) errors.push({ file, errors: own })
+    const fileErrors = [...read.errors()]
+    if (definition !== undefined) fileErrors.push(...duplicateErrors(read, definition, mergeDomains))
+    if (fileErrors.length > 0) errors.push({ file, errors: fileErrors })
     if (read.domain !== '') domains.set(read.domain, definition ?? { domain, file })
   }
   if (errors.length > 0) return { errors }
@@ -65,11 +65,11 @@ function duplicateErrors(
   mergeDomains: boolean,
 ): ConfigError[] {
   if (!mergeDomains) {
-    const message = `${definition.file} has the domain ${JSON.stringify(read.domain)} too; use another domain, or set rls.mergeDomains`
+    const message = `duplicate domain ${JSON.stringify(read.domain)}, also in ${definition.file}; use another domain, or set rls.mergeDomains: true`
     return [{ line: 1, column: 1, path: 'domain', message }]
   }
   if (read.isAtomic === definition.domain.isAtomic) return []
-  const message = `must be the same in all files of the domain; ${definition.file} has ${definition.domain.isAtomic}`
+  const message = `must be the same in all files of the domain, got ${read.isAtomic}, but ${definition.file} has ${definition.domain.isAtomic}`
   return [{ line: 1, column: 1, path: 'atomic', message }]
 }
 

@@ -112,7 +112,7 @@ describe('the rule of a descriptor', () => {
     expect(matchRule(domain, 'shop', entriesOf(entries))?.rule.limit).toBe(limit)
   })
 
-  it('has none for a descriptor without entries', () => {
+  it('is undefined for a descriptor without entries', () => {
     expect(matchRule(domain, 'shop', [])).toBeUndefined()
   })
 })
@@ -145,9 +145,9 @@ descriptors:
     ['value=', 'value=', 'shop.value'],
     ['wild=wet', 'wild=wet', 'shop.wild_wet'],
     ['detail=x', 'detail=x', 'shop.detail_x'],
-  ])('%s counts as %s, under the name %s', (entries, counted, metric) => {
+  ])('%s counts as %s, under the name %s', (entries, keyEntries, metric) => {
     const match = matchRule(domain, 'shop', entriesOf(entries))
-    expect(match?.counted).toStrictEqual(entriesOf(counted))
+    expect(match?.keyEntries).toStrictEqual(entriesOf(keyEntries))
     expect(match?.metric).toBe(metric)
   })
 })

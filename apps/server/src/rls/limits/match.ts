@@ -9,8 +9,8 @@ export interface Entry {
 /** The rule that a descriptor of a request matches. */
 export interface Match {
   readonly rule: Rule
-  /** The entries, with the pattern instead of the value where all values of a wildcard share one count. */
-  readonly counted: readonly Entry[]
+  /** The entries for the key, with the pattern in place of the value if all values of a wildcard share one count. */
+  readonly keyEntries: readonly Entry[]
   /** The name of its statistics. */
   readonly metric: string
   readonly metadata: Readonly<Record<string, unknown>> | undefined
@@ -22,7 +22,7 @@ export interface Match {
  */
 export function matchRule(domain: Domain, domainName: string, entries: readonly Entry[]): Match | undefined {
   let parent: DescriptorNode = domain
-  let counted: Entry[] | undefined
+  let keyEntries: Entry[] | undefined
   let metric = domainName
   let detailed = domainName
   let isOwnMetric = true
@@ -36,20 +36,20 @@ export function matchRule(domain: Domain, domainName: string, entries: readonly 
     const node = exact ?? wildcard?.node ?? parent.children.get(key)
     if (node === undefined) return undefined
     if (wildcard !== undefined && node.isShared) {
-      counted ??= entries.slice()
-      counted[i] = { key, value: valuePattern(wildcard.name, key) }
+      keyEntries ??= entries.slice()
+      keyEntries[i] = { key, value: valuePattern(wildcard.name, key) }
     }
     if (domain.hasValueMetrics) {
       if (node.hasValueInMetric) isOwnMetric = false
       metric += `.${metricPart(node, entry, exact, wildcard?.name)}`
-      const share = counted?.[i]
+      const share = keyEntries?.[i]
       detailed += share === undefined || share === entry ? `.${full}` : `.${key}_${share.value}`
     }
     if (i === lastIndex) {
       const { rule, metadata } = node
       if (rule === undefined) return undefined
       const name = rule.hasDetailedMetric ? detailed : isOwnMetric ? rule.path : metric
-      return { rule, counted: counted ?? entries, metric: name, metadata }
+      return { rule, keyEntries: keyEntries ?? entries, metric: name, metadata }
     }
     if (node.children.size === 0) return undefined
     parent = node

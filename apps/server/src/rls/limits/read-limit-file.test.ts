@@ -18,13 +18,13 @@ const rule = (fields: string, descriptor = '') =>
     .map((line) => `      ${line}`)
     .join('\n')}\n`
 
-describe('errors of a file of limits', () => {
+describe('errors of a limit file', () => {
   it.each<[string, string, string]>([
     ['a quote without an end', `'''\n`, '1.yaml:1:1  this quote is not closed'],
     [
       'text instead of keys',
       'hello',
-      '1.yaml:1:1  must have the keys domain and descriptors; write for example domain: shop',
+      '1.yaml:1:1  the file must have the keys domain and descriptors; write for example domain: shop',
     ],
     [
       'an empty file',
@@ -39,17 +39,17 @@ describe('errors of a file of limits', () => {
     [
       'a key that is not text',
       '0.25: x\ndomain: shop',
-      '1.yaml:1:1  ["0.25"]: is not an option here; write one of domain, descriptors, atomic',
+      '1.yaml:1:1  ["0.25"]: unknown option; write one of domain, descriptors, atomic',
     ],
     [
       'a domain that is a float',
       'domain: 1.5',
-      '1.yaml:1:9  domain: must be text; write it in quotes, got "1.5"',
+      '1.yaml:1:9  domain: must be text, got "1.5"; write it in quotes',
     ],
     [
       'a second document',
       'domain: a\n---\ndomain: b',
-      '1.yaml:2:1  a second document begins here; write one document, without ---',
+      '1.yaml:2:1  only one document is allowed; remove this ---',
     ],
     [
       'descriptors that are not a list',
@@ -59,7 +59,7 @@ describe('errors of a file of limits', () => {
     [
       'a list of texts',
       'domain: a\ndescriptors: [b]',
-      '1.yaml:2:15  descriptors[0]: "b" is not a descriptor; write for example key: user',
+      '1.yaml:2:15  descriptors[0]: must be a descriptor, got "b"; write for example key: user',
     ],
     [
       'no key',
@@ -74,17 +74,17 @@ describe('errors of a file of limits', () => {
     [
       'a descriptor twice',
       'domain: a\ndescriptors:\n  - { key: b, value: c }\n  - { key: b, value: c }',
-      '1.yaml:4:5  descriptors[1]: the descriptor "a.b_c" is duplicated; keep one',
+      '1.yaml:4:5  descriptors[1]: duplicate descriptor "a.b_c"; keep one',
     ],
     [
       'a nested descriptor twice',
       'domain: a\ndescriptors:\n  - key: b\n    descriptors:\n      - key: c\n      - key: c',
-      '1.yaml:6:9  descriptors[0].descriptors[1]: the descriptor "a.b.c" is duplicated; keep one',
+      '1.yaml:6:9  descriptors[0].descriptors[1]: duplicate descriptor "a.b.c"; keep one',
     ],
     [
       'a misspelled key',
       'domain: a\ndescriptors:\n  - key: b\n    ratelimit: { unit: day }',
-      '1.yaml:4:5  descriptors[0].ratelimit: is not an option here; did you mean "rate_limit"?',
+      '1.yaml:4:5  descriptors[0].ratelimit: unknown option; did you mean "rate_limit"?',
     ],
     [
       'a key in the wrong place',
@@ -94,7 +94,7 @@ describe('errors of a file of limits', () => {
     [
       'a misspelled key of the rate limit',
       rule('unit: day\nrequestsperunit: 5'),
-      '1.yaml:6:7  descriptors[0].rate_limit.requestsperunit: is not an option here; did you mean "requests_per_unit"?',
+      '1.yaml:6:7  descriptors[0].rate_limit.requestsperunit: unknown option; did you mean "requests_per_unit"?',
     ],
     [
       'shadow mode in the rate limit',
@@ -104,22 +104,22 @@ describe('errors of a file of limits', () => {
     [
       'an unknown unit',
       rule('unit: foo'),
-      '1.yaml:5:13  descriptors[0].rate_limit.unit: "foo" is not a unit; write one of second, minute, hour, day, month, year, week, or window: 10m',
+      '1.yaml:5:13  descriptors[0].rate_limit.unit: unknown unit "foo"; write one of second, minute, hour, day, week, month, year, or a window such as window: 10m',
     ],
     [
       'the unit UNKNOWN',
       rule('unit: unknown'),
-      '1.yaml:5:13  descriptors[0].rate_limit.unit: "unknown" is not a unit; write one of second, minute, hour, day, month, year, week, or window: 10m',
+      '1.yaml:5:13  descriptors[0].rate_limit.unit: unknown unit "unknown"; write one of second, minute, hour, day, week, month, year, or a window such as window: 10m',
     ],
     [
       'no unit',
       rule('requests_per_unit: 5'),
-      '1.yaml:4:5  descriptors[0].rate_limit.unit: is missing; write one of second, minute, hour, day, month, year, week, or window: 10m',
+      '1.yaml:4:5  descriptors[0].rate_limit.unit: is missing; write one of second, minute, hour, day, week, month, year, or a window such as window: 10m',
     ],
     [
       'unlimited with a unit',
       rule('unlimited: true\nunit: day'),
-      '1.yaml:6:13  descriptors[0].rate_limit.unit: must not be given together with unlimited; remove one of them',
+      '1.yaml:6:13  descriptors[0].rate_limit.unit: must not be used together with unlimited; remove one of them',
     ],
     [
       'a negative limit',
@@ -139,7 +139,7 @@ describe('errors of a file of limits', () => {
     [
       'a limit in quotes',
       rule('unit: day\nrequests_per_unit: "5"'),
-      '1.yaml:6:26  descriptors[0].rate_limit.requests_per_unit: must be a whole number; write it without quotes',
+      '1.yaml:6:26  descriptors[0].rate_limit.requests_per_unit: must be a whole number, got "5"; write it without quotes',
     ],
     [
       'a rate limit that is text',
@@ -164,7 +164,7 @@ describe('errors of a file of limits', () => {
     [
       'a rate limit that replaces itself',
       rule('unit: day\nname: a\nreplaces: [{ name: a }]'),
-      '1.yaml:7:26  descriptors[0].rate_limit.replaces[0].name: must not be the name of the same rate limit',
+      '1.yaml:7:26  descriptors[0].rate_limit.replaces[0].name: must be the name of another rate limit, got "a"',
     ],
     [
       'share_threshold without a wildcard',
@@ -184,12 +184,12 @@ describe('errors of a file of limits', () => {
     [
       'a leaky bucket',
       rule('unit: day\nalgorithm: leaky-bucket'),
-      '1.yaml:6:18  descriptors[0].rate_limit.algorithm: "leaky-bucket" delays requests, which this protocol cannot; write one of fixed-window, sliding-window-counter, sliding-window-log, token-bucket',
+      '1.yaml:6:18  descriptors[0].rate_limit.algorithm: "leaky-bucket" is not supported, because Envoy cannot delay requests; write one of fixed-window, sliding-window-counter, sliding-window-log, token-bucket',
     ],
     [
       'unit and window',
       rule('unit: day\nwindow: 10m'),
-      '1.yaml:6:15  descriptors[0].rate_limit.window: replaces unit; remove one of them',
+      '1.yaml:6:15  descriptors[0].rate_limit.window: must not be used together with unit; remove one of them',
     ],
     [
       'a limit that its algorithm cannot count',
@@ -214,30 +214,28 @@ describe('errors of a file of limits', () => {
     ).toStrictEqual(['1.yaml:4:5', '1.yaml:5:5', '1.yaml:5:5', '2.yaml:1:1'])
   })
 
-  it('rejects a domain that another file has, unless domains are merged', () => {
+  it('rejects a duplicate domain, unless domains are merged', () => {
     const files = ['key: x', 'key: y'].map((key, i) => ({
       file: `${i}.yaml`,
       text: `domain: a\ndescriptors:\n  - ${key}`,
     }))
     const rejected = loadLimits(files, OPTIONS)
     expect('errors' in rejected && formatFileErrors(rejected.errors)).toBe(
-      '1.yaml:1:1  domain: 0.yaml has the domain "a" too; use another domain, or set rls.mergeDomains',
+      '1.yaml:1:1  domain: duplicate domain "a", also in 0.yaml; use another domain, or set rls.mergeDomains: true',
     )
     const same = loadLimits([files[0]!, { ...files[0]!, file: '1.yaml' }], OPTIONS)
-    expect('errors' in same && formatFileErrors(same.errors)).not.toContain('duplicated')
+    expect('errors' in same && formatFileErrors(same.errors)).not.toContain('duplicate descriptor')
     const merged = loadLimits(files, { ...OPTIONS, mergeDomains: true })
     expect('limits' in merged && [...merged.limits.domains.get('a')!.children.keys()]).toStrictEqual([
       'x',
       'y',
     ])
     const twice = loadLimits([files[0]!, files[0]!], { ...OPTIONS, mergeDomains: true })
-    expect('errors' in twice && formatFileErrors(twice.errors)).toContain(
-      'the descriptor "a.x" is duplicated',
-    )
+    expect('errors' in twice && formatFileErrors(twice.errors)).toContain('duplicate descriptor "a.x"')
   })
 })
 
-describe('files that the reference accepts', () => {
+describe('limit files that the reference accepts', () => {
   const limitOf = (text: string, value = 'x') => {
     const loaded = loadLimits([{ file: 'a.yaml', text }], OPTIONS)
     if ('errors' in loaded) throw new Error(formatFileErrors(loaded.errors))
@@ -281,7 +279,7 @@ describe('files that the reference accepts', () => {
     expect(limitOf(rule('unit: day', `    shadow_mode: ${written}\n`))?.isShadow).toBe(isShadow)
   })
 
-  it.each(['second', 'Minute', 'HOUR', 'day', 'week', 'month', 'year'])('knows the unit %s', (unit) => {
+  it.each(['second', 'Minute', 'HOUR', 'day', 'week', 'month', 'year'])('accepts the unit %s', (unit) => {
     expect(limitOf(rule(`unit: ${unit}`))?.unit).toBeGreaterThan(0)
   })
 
@@ -296,7 +294,7 @@ descriptors:
     expect(limitOf(text)).toMatchObject({ limit: 9, unit: 4 })
   })
 
-  it('takes an empty rate_limit and empty descriptors as none', () => {
+  it('ignores an empty rate_limit and empty descriptors', () => {
     expect(
       limitOf('domain: shop\ndescriptors:\n  - key: user\n    rate_limit:\n    descriptors:\n'),
     ).toBeUndefined()

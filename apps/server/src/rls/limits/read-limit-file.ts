@@ -5,12 +5,12 @@ import { errorMessageWithoutField } from '../../config-file/factory.js'
 import { choiceOf, didYouMean } from '../../config-file/suggestions.js'
 import { defineCounter, type PolicyTerms, RULE_ALGORITHMS } from './define-rule.js'
 import { addChild, type DescriptorNode } from './descriptor-node.js'
-import { mergedValues } from './merge-keys.js'
+import { resolveMergeKeys } from './merge-keys.js'
 import type { Rule } from './rule.js'
 import { isUnreadable, readScalar } from './scalars.js'
 import { UNITS, UNKNOWN_UNIT } from './unit.js'
 
-/** The content of one file of limits. */
+/** The content of one limit file. */
 export interface LimitFile {
   readonly domain: string
   readonly isAtomic: boolean
@@ -43,13 +43,16 @@ const PLACES: readonly (readonly [string, readonly string[]])[] = [
 ]
 const MAX_REQUESTS_PER_UNIT = 4_294_967_295
 
-/** Reads a file of limits in the format of Envoy's reference service. */
+/** Reads a limit file in the format of Envoy's reference service. */
 export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
   const document = readDocument(text, {}, {}, undefined, readScalar)
-  const fields = mergedValues(document.value)
+  const fields = resolveMergeKeys(document.value)
   if (!isFields(fields)) {
     if (document.value !== undefined)
-      document.addError([], 'must have the keys domain and descriptors; write for example domain: shop')
+      document.addError(
+        [],
+        'the file must have the keys domain and descriptors; write for example domain: shop',
+      )
     return { domain: '', isAtomic: false, addTo: () => {}, errors: document.errors }
   }
   reportUnknown(document, [], fields, ROOT)
@@ -78,7 +81,8 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     for (const [i, entry] of value.entries()) {
       const at = [...path, i]
       if (isFields(entry)) addDescriptor(parent, at, entry, prefix)
-      else document.addError(at, `${shown(entry)} is not a descriptor; write for example key: user`)
+      else
+        document.addError(at, `must be a descriptor, got ${formatValue(entry)}; write for example key: user`)
     }
   }
 
@@ -91,7 +95,7 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
       document.addError([...path, 'key'], 'is missing; write for example key: user')
     const name = value === '' ? key : `${key}_${value}`
     if (parent.children.has(name) && key !== '')
-      document.addError(path, `the descriptor ${quote(prefix + name)} is duplicated; keep one`)
+      document.addError(path, `duplicate descriptor ${quote(prefix + name)}; keep one`)
     const isShared = flag('share_threshold')
     if (isShared && !name.includes('*')) {
       document.addError(
@@ -146,9 +150,9 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
       return defineCounter(options, terms)
     } catch (error) {
       if (!(error instanceof TidegateError)) throw error
-      const isOfWindow = error.field === 'window'
+      const isWindowError = error.field === 'window'
       document.addError(
-        [...path, isOfWindow ? 'window' : 'requests_per_unit'],
+        [...path, isWindowError ? 'window' : 'requests_per_unit'],
         errorMessageWithoutField(error),
       )
       return undefined
@@ -161,8 +165,8 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     document.addError(
       path,
       isUnreadable(value) && value.isQuoted
-        ? `must be a whole number; write it without quotes`
-        : `must be a whole number from 0 to ${MAX_REQUESTS_PER_UNIT.toLocaleString('en')}, got ${shown(value)}`,
+        ? `must be a whole number, got ${formatValue(value)}; write it without quotes`
+        : `must be a whole number from 0 to ${MAX_REQUESTS_PER_UNIT.toLocaleString('en')}, got ${formatValue(value)}`,
     )
     return 0
   }
@@ -174,20 +178,20 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     if (isUnlimited) {
       for (const name of ['unit', 'window'])
         if (name === 'unit' ? unitOfName !== undefined : window !== '')
-          document.addError([...path, name], 'must not be given together with unlimited; remove one of them')
+          document.addError([...path, name], 'must not be used together with unlimited; remove one of them')
       return undefined
     }
     if (!document.isValid([...path, 'unit']) || !document.isValid([...path, 'window'])) return undefined
     if (window !== '' && unit !== '') {
-      document.addError([...path, 'window'], 'replaces unit; remove one of them')
+      document.addError([...path, 'window'], 'must not be used together with unit; remove one of them')
       return undefined
     }
     if (window !== '') return { text: window, unit: UNKNOWN_UNIT }
     if (unitOfName !== undefined) return { text: `${unitOfName.seconds}s`, unit: unitOfName.number }
-    const problem = unit === '' ? 'is missing' : `${quote(unit)} is not a unit`
+    const problem = unit === '' ? 'is missing' : `unknown unit ${quote(unit)}`
     document.addError(
       [...path, 'unit'],
-      `${problem}; write one of ${Object.keys(UNITS).join(', ')}, or window: 10m`,
+      `${problem}; write one of ${Object.keys(UNITS).join(', ')}, or a window such as window: 10m`,
     )
     return undefined
   }
@@ -196,10 +200,13 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     const name = textAt(document, path, value)
     if (name === '') return 'fixed-window'
     if ((RULE_ALGORITHMS as readonly string[]).includes(name)) return name
-    const instead = didYouMean(name, RULE_ALGORITHMS) ?? `write one of ${RULE_ALGORITHMS.join(', ')}`
-    const why =
-      name === 'leaky-bucket' ? 'delays requests, which this protocol cannot' : 'is not an algorithm'
-    document.addError(path, `${quote(name)} ${why}; ${instead}`)
+    const isLeakyBucket = name === 'leaky-bucket'
+    const problem = isLeakyBucket
+      ? 'is not supported, because Envoy cannot delay requests'
+      : 'is not an algorithm'
+    const advice =
+      (isLeakyBucket ? undefined : didYouMean(name, RULE_ALGORITHMS)) ?? choiceOf(RULE_ALGORITHMS)
+    document.addError(path, `${quote(name)} ${problem}; ${advice}`)
     return 'fixed-window'
   }
 
@@ -212,14 +219,18 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     return value.flatMap((entry, i) => {
       const at = [...path, i]
       if (!isFields(entry)) {
-        document.addError(at, `${shown(entry)} is not an entry; write for example - name: other`)
+        document.addError(
+          at,
+          `must be a rate limit by name, got ${formatValue(entry)}; write for example - name: other`,
+        )
         return []
       }
       reportUnknown(document, at, entry, ['name'])
       const name = textAt(document, [...at, 'name'], entry.name)
       if (name === '' && document.isValid([...at, 'name']))
         document.addError([...at, 'name'], 'must not be empty; write the name of the rate limit to replace')
-      else if (name === own) document.addError([...at, 'name'], 'must not be the name of the same rate limit')
+      else if (name === own)
+        document.addError([...at, 'name'], `must be the name of another rate limit, got ${quote(name)}`)
       return [name]
     })
   }
@@ -243,7 +254,7 @@ function reportUnknown(
     const place = PLACES.find(([, names]) => names !== fieldNames && names.includes(name))?.[0]
     const message =
       place === undefined
-        ? `is not an option here; ${didYouMean(name, fieldNames) ?? choiceOf(fieldNames)}`
+        ? `unknown option; ${didYouMean(name, fieldNames) ?? choiceOf(fieldNames)}`
         : `belongs to ${place}; move it there`
     document.addError([...path, name], message, 'key')
   }
@@ -252,7 +263,7 @@ function reportUnknown(
 function textAt(document: ConfigDocument, path: Path, value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  document.addError(path, `must be text; write it in quotes, got ${shown(value)}`)
+  document.addError(path, `must be text, got ${formatValue(value)}; write it in quotes`)
   return ''
 }
 
@@ -260,7 +271,7 @@ function booleanAt(document: ConfigDocument, path: Path, value: unknown): boolea
   if (value === undefined || value === null) return false
   if (typeof value === 'boolean') return value
   const hint = isUnreadable(value) && value.isQuoted ? '; write it without quotes' : ''
-  document.addError(path, `must be true or false, got ${shown(value)}${hint}`)
+  document.addError(path, `must be true or false, got ${formatValue(value)}${hint}`)
   return false
 }
 
@@ -268,7 +279,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isUnreadable(value)
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (isUnreadable(value)) return quote(value.source)
   if (typeof value === 'string') return quote(value)
   if (Array.isArray(value)) return 'a list'

@@ -1,8 +1,8 @@
 import type { FixedWindowPolicy, Policy, TokenBucketPolicy } from '@tidegate/core'
 
-/** A rate limit of a file, or the override of a request. */
+/** A rate limit of a file, or an override in a request. */
 export interface Rule {
-  /** The path of the rule in its file, such as `shop.user_bob.path`: its name in the metrics. */
+  /** The path of the rule in its file, such as `shop.user_bob.path`. It is the name in the metrics. */
   readonly path: string
   /** The name for `replaces` of other rules; empty without one. */
   readonly name: string
@@ -23,9 +23,9 @@ export interface Rule {
 export type Counter = FixedCounter | RollingCounter
 
 /**
- * Windows that count past the limit, as the protocol's reference does. `counting` has room for one hit more than the
- * limit: the first hit over the limit is still counted, so that "at the limit" and "over the limit" differ, and all later
- * ones are denied by the store and its denial cache. `exact` is for hits that are taken from several rules or from none.
+ * Windows that count past the limit, like the reference service. `counting` has room for one hit more than the limit: the
+ * first hit over the limit is still counted, which distinguishes "at the limit" from "over the limit", and the store and its
+ * denial cache deny later hits. `exact` is for hits that are taken from several rules or from none.
  */
 interface FixedCounter {
   readonly kind: 'fixed'

@@ -4,9 +4,9 @@ export const UNITS: Readonly<Record<string, { readonly number: number; readonly 
   minute: { number: 2, seconds: 60 },
   hour: { number: 3, seconds: 3600 },
   day: { number: 4, seconds: 86_400 },
+  week: { number: 7, seconds: 7 * 86_400 },
   month: { number: 5, seconds: 30 * 86_400 },
   year: { number: 6, seconds: 365 * 86_400 },
-  week: { number: 7, seconds: 7 * 86_400 },
 }
 
 /** The unit of a limit whose window is not one of `UNITS`. */

@@ -13,9 +13,8 @@ const DEBOUNCE_MS = 100
 const POLL_MS = 2000
 
 /**
- * Calls `onChange` with the texts of all files whenever one of them has changed, appeared or disappeared. The folders are
- * watched, and because some file systems report nothing, the files are also read every two seconds. The watch does not
- * keep the process alive.
+ * Calls `onChange` with the texts of all files whenever a file has changed, appeared or disappeared. Watches the folders, and
+ * reads the files every two seconds, because some file systems report no events. The watch does not keep the process alive.
  */
 export function watchLimitFiles(
   paths: readonly string[],

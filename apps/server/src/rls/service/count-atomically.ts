@@ -1,11 +1,18 @@
 import type { Decision, FullStore, Policy } from '@tidegate/core'
-import { type Counted, countHit, type Hit, isUncounted, resetSecondsOf, uncounted } from './count.js'
+import {
+  countHit,
+  type Hit,
+  type HitOutcome,
+  isUncounted,
+  resetSecondsOf,
+  uncountedOutcome,
+} from './count.js'
 
 /**
- * Takes the hits from all rules or from none. Rules in shadow or quota mode do not deny a request by themselves, and hits
- * of 0 take nothing: these are counted independently.
+ * Takes the hits from all rules or from none. Hits of 0, and rules in shadow or quota mode, which cannot deny a request alone,
+ * are counted independently.
  */
-export async function countAtomically(store: FullStore, hits: readonly Hit[]): Promise<Counted[]> {
+export async function countAtomically(store: FullStore, hits: readonly Hit[]): Promise<HitOutcome[]> {
   const joint = hits.filter(isJoint)
   const [taken, alone] = await Promise.all([
     takeAll(store, joint),
@@ -19,7 +26,7 @@ function isJoint({ rule, hits }: Hit): boolean {
   return !rule.isShadow && !rule.isQuota && hits > 0
 }
 
-async function takeAll(store: FullStore, hits: readonly Hit[]): Promise<Counted[]> {
+async function takeAll(store: FullStore, hits: readonly Hit[]): Promise<HitOutcome[]> {
   if (hits.length === 0) return []
   const sums = new Map<string, number>()
   for (const hit of hits) sums.set(nameOf(hit), (sums.get(nameOf(hit)) ?? 0) + hit.hits)
@@ -39,17 +46,17 @@ async function takeAll(store: FullStore, hits: readonly Hit[]): Promise<Counted[
   return hits.map((hit, i) => outcome(hit, requests[i]!.policy, decisions[i], allowed))
 }
 
-/** Without a decision, the denial of another rule was cached, and the store was not called. */
+/** Builds the outcome of a hit. Without a decision, the denial of another rule was cached, and the store was not called. */
 function outcome(
   { rule, hits }: Hit,
   policy: Policy,
   decision: Decision | undefined,
   isTaken: boolean,
-): Counted {
+): HitOutcome {
   if (decision === undefined)
     return { isOver: false, remaining: 0, after: 0, resetSeconds: 0, degraded: undefined }
   const { allowed, remaining, degraded } = decision
-  if (isUncounted(decision)) return uncounted(rule, hits, resetSecondsOf(policy, decision), degraded)
+  if (isUncounted(decision)) return uncountedOutcome(rule, hits, resetSecondsOf(policy, decision), degraded)
   const isOver = !isTaken && !allowed
   return {
     isOver,

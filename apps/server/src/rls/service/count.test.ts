@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Rule } from '../limits/rule.js'
-import { uncounted } from './count.js'
+import { uncountedOutcome } from './count.js'
 
 const RULE = { limit: 5 } as Rule
 
@@ -14,6 +14,6 @@ it.each([
 ] as const)(
   '%s without a count, with %i hits: over the limit is %s, with %i after it',
   (mode, hits, isOver, after) => {
-    expect(uncounted(RULE, hits, 1, mode)).toMatchObject({ isOver, after })
+    expect(uncountedOutcome(RULE, hits, 1, mode)).toMatchObject({ isOver, after })
   },
 )

@@ -10,7 +10,7 @@ export interface Hit {
 }
 
 /** The outcome of the hits of one rule. */
-export interface Counted {
+export interface HitOutcome {
   readonly isOver: boolean
   readonly remaining: number
   /** The number of hits in the window, after this one; at least one above the limit if it is over. */
@@ -22,34 +22,34 @@ export interface Counted {
 }
 
 /** Counts one rule, independently of the others of its request. */
-export async function countHit(store: FullStore, hit: Hit): Promise<Counted> {
+export async function countHit(store: FullStore, hit: Hit): Promise<HitOutcome> {
   const { rule, key, hits } = hit
   const { counter } = rule
   if (counter === undefined) return ALWAYS_OVER
   const policy = counter.kind === 'fixed' ? counter.counting : counter.policy
   if (hits < 0) await store.refund({ policy, key, timeMs: await timeOf(store, policy, key), cost: -hits })
-  if (hits <= 0) return looked(rule, policy, await store.peek({ policy, key, cost: 1 }))
+  if (hits <= 0) return peekOutcome(rule, policy, await store.peek({ policy, key, cost: 1 }))
   if (counter.kind === 'fixed') {
     if (hits === 1) return fixedOutcome(rule, policy, await store.check({ policy, key, cost: 1 }), 1)
     return fixedOutcome(rule, policy, await store.charge({ policy, key, cost: hits }), hits)
   }
   if (hits > rule.limit) {
-    const now = rolling(rule, await store.peek({ policy, key, cost: 1 }))
+    const now = rollingOutcome(rule, await store.peek({ policy, key, cost: 1 }))
     return { ...now, isOver: true, remaining: 0, after: rule.limit + hits }
   }
-  return rolling(rule, await store.check({ policy, key, cost: hits }))
+  return rollingOutcome(rule, await store.check({ policy, key, cost: hits }))
 }
 
-/** The store's time, which a refund needs to name the window it gives back to. */
+/** The store's time, which names the window of a refund. */
 async function timeOf(store: FullStore, policy: Policy, key: string): Promise<number> {
   return (await store.peek({ policy, key, cost: 1 })).timeMs
 }
 
 /** The outcome of a policy with room for one hit more than the limit. */
-function fixedOutcome(rule: Rule, policy: Policy, decision: Decision, hits: number): Counted {
+function fixedOutcome(rule: Rule, policy: Policy, decision: Decision, hits: number): HitOutcome {
   const { allowed, remaining, overBy = 0, degraded } = decision
   const resetSeconds = resetSecondsOf(policy, decision)
-  if (isUncounted(decision)) return uncounted(rule, hits, resetSeconds, degraded)
+  if (isUncounted(decision)) return uncountedOutcome(rule, hits, resetSeconds, degraded)
   // A process that counts its share of the limit has no room for the extra hit.
   const isShare = degraded === 'local' && policy.instances > 1
   const counted = allowed ? policy.limit - remaining + overBy : rule.limit + hits
@@ -58,15 +58,15 @@ function fixedOutcome(rule: Rule, policy: Policy, decision: Decision, hits: numb
   return { isOver, remaining: isOver ? 0 : rule.limit - after, after, resetSeconds, degraded }
 }
 
-function looked(rule: Rule, policy: Policy, decision: Decision): Counted {
-  if (rule.counter?.kind === 'rolling') return rolling(rule, decision)
+function peekOutcome(rule: Rule, policy: Policy, decision: Decision): HitOutcome {
+  if (rule.counter?.kind === 'rolling') return rollingOutcome(rule, decision)
   return fixedOutcome(rule, policy, { ...decision, allowed: decision.degraded !== 'closed' }, 0)
 }
 
-function rolling(rule: Rule, decision: Decision): Counted {
+function rollingOutcome(rule: Rule, decision: Decision): HitOutcome {
   const { allowed, remaining, retryAfterMs, resetAfterMs, degraded, cost } = decision
   const resetSeconds = Math.ceil((allowed ? resetAfterMs : retryAfterMs) / 1000)
-  if (isUncounted(decision)) return uncounted(rule, cost, resetSeconds, degraded)
+  if (isUncounted(decision)) return uncountedOutcome(rule, cost, resetSeconds, degraded)
   return {
     isOver: !allowed,
     remaining: allowed ? remaining : 0,
@@ -81,13 +81,13 @@ export function isUncounted({ degraded }: Decision): boolean {
   return degraded === 'open' || degraded === 'closed'
 }
 
-/** Hits above the whole limit, which includes every hit of a limit of 0, are denied even by `open`: they never fit. */
-export function uncounted(
+/** The outcome of `open` or `closed`. Even `open` denies hits above the whole limit, and all hits of a limit of 0. */
+export function uncountedOutcome(
   rule: Rule,
   hits: number,
   resetSeconds: number,
   degraded: Decision['degraded'],
-): Counted {
+): HitOutcome {
   const isOver = degraded === 'closed' || hits > rule.limit
   return {
     isOver,
@@ -106,4 +106,4 @@ export function resetSecondsOf(policy: Policy, { timeMs, resetAfterMs }: Decisio
   return Math.ceil((windowMs - (timeMs % windowMs)) / 1000)
 }
 
-const ALWAYS_OVER: Counted = { isOver: true, remaining: 0, after: 1, resetSeconds: 1, degraded: undefined }
+const ALWAYS_OVER: HitOutcome = { isOver: true, remaining: 0, after: 1, resetSeconds: 1, degraded: undefined }

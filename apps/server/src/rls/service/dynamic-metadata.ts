@@ -4,8 +4,11 @@ import type { RateLimitRequest, StructMessage, ValueMessage } from './rls-messag
 type Metadata = Readonly<Record<string, unknown>>
 
 /** The dynamic metadata of a response: the request, and the metadata of the descriptors that passed. */
-export function dynamicMetadata(request: RateLimitRequest, passed: readonly Metadata[]): StructMessage {
-  const metadata = passed.reduce<Metadata>(merge, {})
+export function dynamicMetadata(
+  request: RateLimitRequest,
+  passedMetadata: readonly Metadata[],
+): StructMessage {
+  const metadata = passedMetadata.reduce<Metadata>(merge, {})
   return structOf({
     domain: request.domain,
     descriptors: request.descriptors.map(({ entries, limit, hitsAddend }) => ({
@@ -22,7 +25,7 @@ function overrideText({ requestsPerUnit, unit }: { requestsPerUnit: number; unit
   return `requests_per_unit:${requestsPerUnit} unit:${unitOf(unit)?.toUpperCase() ?? unit}`
 }
 
-/** The fields of both, and of objects in both the fields of both again. Otherwise the first counts. */
+/** Merges objects recursively. For other values, the first one takes precedence. */
 function merge(first: Metadata, second: Metadata): Metadata {
   const merged: Record<string, unknown> = { ...first }
   for (const [name, value] of Object.entries(second)) {

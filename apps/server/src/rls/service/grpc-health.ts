@@ -62,7 +62,11 @@ export function healthService(health: GrpcHealth): [ServiceDefinition, UntypedSe
         respond: (error: object | null, response?: object) => void,
       ) {
         if (NAMES.includes(request.service)) respond(null, { status: statusNow() })
-        else respond({ code: NOT_FOUND, details: `There is no service ${JSON.stringify(request.service)}.` })
+        else
+          respond({
+            code: NOT_FOUND,
+            details: `Unknown service ${JSON.stringify(request.service)}; use one of ${NAMES.map((name) => JSON.stringify(name)).join(', ')}.`,
+          })
       },
       watch(call: WatchCall) {
         const isKnown = NAMES.includes(call.request.service)

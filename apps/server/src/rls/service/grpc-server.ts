@@ -30,7 +30,7 @@ export interface GrpcServer {
   close(timeoutMs: number): Promise<void>
 }
 
-/** Far above a request with 1,000 descriptors of usual size. */
+/** Well above 1,000 descriptors of usual size. */
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_STREAMS = 1000
 const PING = { everyMs: 60_000, timeoutMs: 20_000 }
@@ -93,10 +93,10 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     close(timeoutMs) {
       listener.close()
       return new Promise((resolve) => {
-        const late = setTimeout(() => server.forceShutdown(), timeoutMs)
+        const timeout = setTimeout(() => server.forceShutdown(), timeoutMs)
         server.tryShutdown(() => {
-          clearTimeout(late)
-          // A client in the middle of a TLS handshake has no session that the shutdown could close.
+          clearTimeout(timeout)
+          // The shutdown closes sessions, and a client in a TLS handshake has none.
           for (const socket of connectionsOf(listener)) socket.destroy()
           resolve()
         })

@@ -8,20 +8,20 @@ export interface LimitOverride {
   readonly unit: number
 }
 
-const MAX_KEPT = 1000
+const MAX_CACHED = 1000
 
-/** Makes the rules of overrides, and keeps the most recent ones. */
+/** Creates the rules of overrides, and caches the most recent ones. */
 export function createOverrides(terms: PolicyTerms) {
-  const kept = new Map<string, Rule>()
+  const cache = new Map<string, Rule>()
 
-  /** Undefined if the unit is not known. With `isAtomic`, each limit has counts of its own. */
+  /** Undefined if the unit is unknown. With `isAtomic`, each limit has its own counts. */
   return function ruleOf({ requestsPerUnit, unit }: LimitOverride, isAtomic: boolean): Rule | undefined {
     const id = `${isAtomic}:${unit}:${requestsPerUnit}`
-    const keptRule = kept.get(id)
-    if (keptRule !== undefined) return keptRule
+    const cachedRule = cache.get(id)
+    if (cachedRule !== undefined) return cachedRule
     const unitName = unitOf(unit)
     if (unitName === undefined) return undefined
-    // One take cannot have two policies of one name with different limits.
+    // A take must not have two policies with one name and different limits.
     const name = `rls-override-${unitName}${isAtomic ? `-${requestsPerUnit}` : ''}`
     const window = `${UNITS[unitName]!.seconds}s`
     const rule: Rule = {
@@ -36,8 +36,8 @@ export function createOverrides(terms: PolicyTerms) {
       unit,
       counter: fixedCounter({ name, limit: requestsPerUnit, window }, terms),
     }
-    if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value!)
-    kept.set(id, rule)
+    if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value!)
+    cache.set(id, rule)
     return rule
   }
 }

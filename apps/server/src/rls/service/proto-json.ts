@@ -1,3 +1,4 @@
+import { show } from '@tidegate/core'
 import { UNITS, unitOf } from '../limits/unit.js'
 import { RlsError } from './rls-error.js'
 import {
@@ -14,6 +15,7 @@ import {
 type Fields = Readonly<Record<string, unknown>>
 
 const MAX_UINT32 = 4_294_967_295
+const BODY = 'The body'
 
 /** A request from JSON. Field names may be in camel case or as in the protocol. */
 export function parseRequest(body: Buffer | undefined): RateLimitRequest {
@@ -21,9 +23,11 @@ export function parseRequest(body: Buffer | undefined): RateLimitRequest {
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
   } catch {
-    throw invalid('The body is not JSON')
+    throw invalid(
+      'The body must be JSON, such as {"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"bob"}]}]}',
+    )
   }
-  const fields = fieldsOf(json, 'The body', ['domain', 'descriptors', 'hitsAddend'])
+  const fields = fieldsOf(json, BODY, ['domain', 'descriptors', 'hitsAddend'])
   return {
     domain: textOf(fields.domain, 'domain'),
     descriptors: listOf(fields.descriptors, 'descriptors').map(descriptorOf),
@@ -35,7 +39,8 @@ function descriptorOf(json: unknown, i: number): RateLimitDescriptor {
   const at = `descriptors[${i}]`
   const fields = fieldsOf(json, at, ['entries', 'limit', 'hitsAddend', 'isNegativeHits'])
   const { limit, hitsAddend, isNegativeHits = false } = fields
-  if (typeof isNegativeHits !== 'boolean') throw invalid(`${at}.isNegativeHits must be true or false`)
+  if (typeof isNegativeHits !== 'boolean')
+    throw invalid(`${at}.isNegativeHits must be true or false, got ${show(isNegativeHits)}`)
   return {
     entries: listOf(fields.entries, `${at}.entries`).map((entry, j) => {
       const { key, value } = fieldsOf(entry, `${at}.entries[${j}]`, ['key', 'value'])
@@ -58,7 +63,9 @@ function overrideOf(json: unknown, at: string) {
   const { unit = 0 } = fields
   const number = typeof unit === 'string' ? UNITS[unit.toLowerCase()]?.number : unit
   if (typeof number !== 'number')
-    throw invalid(`${at}.unit must be one of ${Object.keys(UNITS).join(', ').toUpperCase()}`)
+    throw invalid(
+      `${at}.unit must be one of ${Object.keys(UNITS).join(', ').toUpperCase()}, got ${show(unit)}`,
+    )
   return {
     requestsPerUnit: wholeOf(fields.requestsPerUnit ?? 0, `${at}.requestsPerUnit`, MAX_UINT32),
     unit: number,
@@ -68,12 +75,12 @@ function overrideOf(json: unknown, at: string) {
 /** The fields of an object under their names in camel case. */
 function fieldsOf(json: unknown, at: string, names: readonly string[]): Fields {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw invalid(`${at} must be an object`)
+    throw invalid(`${at} must be an object, got ${show(json)}`)
   const fields: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(json)) {
     const camelCase = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
     if (!names.includes(camelCase))
-      throw invalid(`${at} has no field ${JSON.stringify(name.slice(0, 60))}; it has ${names.join(', ')}`)
+      throw invalid(`Unknown field ${show(name)} in ${fieldPlace(at)}; the fields are ${names.join(', ')}`)
     fields[camelCase] = value
   }
   return fields
@@ -82,20 +89,24 @@ function fieldsOf(json: unknown, at: string, names: readonly string[]): Fields {
 function textOf(value: unknown, at: string): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  throw invalid(`${at} must be text`)
+  throw invalid(`${at} must be a string, got ${show(value)}`)
 }
 
 function listOf(value: unknown, at: string): readonly unknown[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value
-  throw invalid(`${at} must be a list`)
+  throw invalid(`${at} must be a list, got ${show(value)}`)
 }
 
-/** Numbers may also be text, as the mapping has them for 64 bits. */
+/** Reads a number, or a string of digits, as the JSON mapping writes numbers of 64 bits. */
 function wholeOf(value: unknown, at: string, max: number): number {
   const number = typeof value === 'string' && /^\d{1,20}$/.test(value) ? Number(value) : value
   if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max) return number
-  throw invalid(`${at} must be a whole number from 0 up`)
+  throw invalid(`${at} must be a whole number from 0 up, got ${show(value)}`)
+}
+
+function fieldPlace(at: string): string {
+  return at === BODY ? 'the body' : at
 }
 
 function invalid(message: string): RlsError {
@@ -119,7 +130,7 @@ export function jsonOf(response: RateLimitResponse): object {
       ...(durationUntilReset && { durationUntilReset: `${durationUntilReset.seconds}s` }),
     })),
     ...(responseHeadersToAdd && { responseHeadersToAdd }),
-    ...(dynamicMetadata && { dynamicMetadata: plainOf(dynamicMetadata) }),
+    ...(dynamicMetadata && { dynamicMetadata: jsonObjectOf(dynamicMetadata) }),
   }
 }
 
@@ -127,12 +138,12 @@ function codeName(code: number): string {
   return code === CODE.overLimit ? 'OVER_LIMIT' : 'OK'
 }
 
-function plainOf({ fields }: StructMessage): object {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainValue(value)]))
+function jsonObjectOf({ fields }: StructMessage): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, jsonValueOf(value)]))
 }
 
-function plainValue(value: ValueMessage): unknown {
-  if ('structValue' in value) return plainOf(value.structValue)
-  if ('listValue' in value) return value.listValue.values.map(plainValue)
+function jsonValueOf(value: ValueMessage): unknown {
+  if ('structValue' in value) return jsonObjectOf(value.structValue)
+  if ('listValue' in value) return value.listValue.values.map(jsonValueOf)
   return 'nullValue' in value ? null : Object.values(value)[0]
 }

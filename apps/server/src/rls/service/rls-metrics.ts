@@ -23,11 +23,11 @@ export function createRlsCounters(): RlsCounters {
 }
 
 const PER_RULE: readonly (readonly [string, keyof RuleStats, string])[] = [
-  ['hits', 'hits', 'Hits that a rule was applied to.'],
+  ['hits', 'hits', 'Hits of a rule.'],
   ['within_limit', 'withinLimit', 'Hits within the limit.'],
   ['near_limit', 'nearLimit', 'Hits within the limit, but near it.'],
   ['over_limit', 'overLimit', 'Hits over the limit.'],
-  ['shadow_mode', 'shadowMode', 'Hits over the limit that shadow mode let through.'],
+  ['shadow_mode', 'shadowMode', 'Hits over the limit that shadow mode allowed.'],
 ]
 
 export function exposeRls(registry: Registry, stats: AllRuleStats, counters: RlsCounters): void {
@@ -36,41 +36,42 @@ export function exposeRls(registry: Registry, stats: AllRuleStats, counters: Rls
       name: `rate_limiter_rls_${name}_total`,
       help: `Rate limit service: ${help}`,
       type: 'counter',
-      samples: () => [...stats.all()].map(([rule, counted]) => ({ labels: { rule }, value: counted[field] })),
+      samples: () =>
+        [...stats.all()].map(([rule, ruleStats]) => ({ labels: { rule }, value: ruleStats[field] })),
     })
   }
-  const labelled = (label: string, counts: Readonly<Record<string, number>>) => () =>
+  const samplesBy = (label: string, counts: Readonly<Record<string, number>>) => () =>
     Object.entries(counts).map(([word, value]) => ({ labels: { [label]: word }, value }))
   expose(registry, {
     name: 'rate_limiter_rls_requests_total',
-    help: 'Rate limit service: requests, by the code of the response.',
+    help: 'Rate limit service: requests, by response code.',
     type: 'counter',
-    samples: labelled('code', counters.requests),
+    samples: samplesBy('code', counters.requests),
   })
   expose(registry, {
     name: 'rate_limiter_rls_config_reloads_total',
-    help: 'Rate limit service: how often the limits were loaded again, and whether they were valid.',
+    help: 'Rate limit service: reloads of the limits, by result.',
     type: 'counter',
     // Every process reads the same files.
     aggregator: 'max',
-    samples: labelled('result', counters.reloads),
+    samples: samplesBy('result', counters.reloads),
   })
   expose(registry, {
     name: 'rate_limiter_rls_config_stale',
-    help: 'Rate limit service: 1 while the files have errors and the previous limits are active.',
+    help: 'Rate limit service: 1 while the limit files have errors and the previous limits are active.',
     type: 'gauge',
     aggregator: 'max',
     samples: () => [{ labels: {}, value: counters.isStale ? 1 : 0 }],
   })
   expose(registry, {
     name: 'rate_limiter_rls_unknown_domain_total',
-    help: 'Rate limit service: requests for a domain that no file has. They are allowed.',
+    help: 'Rate limit service: requests for an unknown domain, which are allowed.',
     type: 'counter',
     samples: () => [{ labels: {}, value: counters.unknownDomains }],
   })
   expose(registry, {
     name: 'rate_limiter_rls_global_shadow_mode_total',
-    help: 'Rate limit service: requests over a limit that global shadow mode let through.',
+    help: 'Rate limit service: requests over a limit that global shadow mode allowed.',
     type: 'counter',
     samples: () => [{ labels: {}, value: counters.shadowed }],
   })

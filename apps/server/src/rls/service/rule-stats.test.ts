@@ -20,8 +20,8 @@ describe('hits within, near and over a limit of 10, near from 8', () => {
   })
 })
 
-describe('the names of statistics', () => {
-  it('are bounded where they depend on requests', () => {
+describe('rule statistics', () => {
+  it('have a bounded number of names that depend on requests', () => {
     const stats = createRuleStats(3)
     stats.keep(['shop.user'])
     for (let i = 0; i < 100; i++) stats.of(`shop.user_${i}`).hits++
@@ -34,7 +34,7 @@ describe('the names of statistics', () => {
     ])
   })
 
-  it('are short where they depend on requests', () => {
+  it('have names of bounded length if they depend on requests', () => {
     const stats = createRuleStats()
     const ofFile = `shop.${'x'.repeat(1000)}`
     stats.keep([ofFile])
@@ -46,7 +46,7 @@ describe('the names of statistics', () => {
     ])
   })
 
-  it('continue their counts after a reload, and end with their rule', () => {
+  it('continue after a reload, and end with their rule', () => {
     const stats = createRuleStats()
     stats.keep(['a', 'b'])
     stats.of('a').hits = 7

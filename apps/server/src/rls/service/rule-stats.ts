@@ -4,13 +4,13 @@ export interface RuleStats {
   withinLimit: number
   nearLimit: number
   overLimit: number
-  /** Over the limit, and let through by shadow mode. */
+  /** Hits over the limit that shadow mode allowed. */
   shadowMode: number
 }
 
-/** The name of the statistics of all rules that have none of their own. */
+/** The name of the statistics of all rules without their own. */
 const OTHER = '(other)'
-/** Longer names with values of requests have no series of their own: a value can have a megabyte. */
+/** Names with values of requests can have a megabyte. Longer names have no series of their own. */
 const MAX_NAME_CHARACTERS = 500
 
 /** Statistics by the name of the rule. At most `maxSeries` names depend on the values of requests. */

@@ -5,7 +5,7 @@ import { request, rlsService } from '../../../test/rls-service.js'
 const LIMITED = '  - { key: user, rate_limit: { unit: minute, requests_per_unit: 5 } }'
 
 describe('fixed windows count as the reference does', () => {
-  it('counts past the limit, and a look shows whether it was passed', async () => {
+  it('counts past the limit, and hits of 0 show whether it was exceeded', async () => {
     const { ask } = rlsService(LIMITED)
     for (const [descriptor, hits, answer] of [
       ['user=bob', 0, 'OK 4'],
@@ -36,7 +36,7 @@ describe('fixed windows count as the reference does', () => {
     ]).toStrictEqual(['OK 0', 'OVER 0', 'OVER 0', 'OVER 0'])
   })
 
-  it('gives negative hits back', async () => {
+  it('refunds negative hits', async () => {
     const { ask } = rlsService(LIMITED)
     expect(await ask('user=bob', 5)).toBe('OK 0')
     expect(await ask('user=bob:-2')).toBe('OK 2')
@@ -66,7 +66,7 @@ describe('fixed windows count as the reference does', () => {
     expect(next).toMatchObject({ overallCode: 1, statuses: [{ durationUntilReset: { seconds } }] })
   })
 
-  it('counts every descriptor, also when another is over its limit', async () => {
+  it('counts every descriptor, even if another is over its limit', async () => {
     const { ask } = rlsService(
       `${LIMITED}\n  - { key: all, rate_limit: { unit: minute, requests_per_unit: 1 } }`,
     )
@@ -83,7 +83,7 @@ describe('limits sent with a request', () => {
     descriptors: [{ entries: [{ key: 'user', value: 'bob' }], limit: { requestsPerUnit, unit } }],
   })
 
-  it('count instead of the limits of the file, and apart from them', async () => {
+  it('replace the limits of the file, with separate counts', async () => {
     const { send, ask, stats } = rlsService(LIMITED)
     expect(await send(override(2, 3, 2))).toMatchObject({
       overallCode: 1,
@@ -104,7 +104,7 @@ describe('limits sent with a request', () => {
 describe('other algorithms and windows', () => {
   const rule = (fields: string) => `  - { key: user, rate_limit: { requests_per_unit: 2, ${fields} } }`
 
-  it('rolls a window instead of starting it again', async () => {
+  it('uses rolling windows', async () => {
     const { clock, ask, send } = rlsService(rule('unit: minute, algorithm: sliding-window-log'))
     clock.advance(59_000)
     expect([await ask('user=x'), await ask('user=x')]).toStrictEqual(['OK 1', 'OK 0'])
@@ -117,7 +117,7 @@ describe('other algorithms and windows', () => {
     expect(await ask('user=x')).toBe('OK 1')
   })
 
-  it('denies hits above the limit without counting them, and looks without counting', async () => {
+  it('denies hits above the limit without counting them, and does not count hits of 0', async () => {
     const { ask } = rlsService(rule('unit: minute, algorithm: sliding-window-counter'))
     expect([
       await ask('user=x:3'),
@@ -134,7 +134,7 @@ describe('other algorithms and windows', () => {
     expect([await ask('user=x'), await ask('user=x')]).toStrictEqual(['OK 0', 'OVER 0'])
   })
 
-  it('has windows of any length, with no unit in the response', async () => {
+  it('supports windows of any length, without a unit in the response', async () => {
     const { clock, send } = rlsService(rule('window: 10m'))
     clock.advance(60_000)
     expect(await send(request(['user=x']))).toMatchObject({
@@ -184,7 +184,7 @@ ${more}`
 })
 
 describe('shadow mode, quota mode, replaces and unlimited', () => {
-  it('lets a rule in shadow mode count without denying', async () => {
+  it('a rule in shadow mode counts without denying', async () => {
     const { ask, stats } = rlsService(
       '  - { key: user, shadow_mode: true, rate_limit: { unit: minute, requests_per_unit: 2 } }',
     )
@@ -192,7 +192,7 @@ describe('shadow mode, quota mode, replaces and unlimited', () => {
     expect(stats.all().get('shop.user')).toMatchObject({ hits: 4, overLimit: 2, shadowMode: 2 })
   })
 
-  it('lets global shadow mode answer OK, and shows denials in the statuses', async () => {
+  it('global shadow mode responds with OK, and reports denials in the statuses', async () => {
     const { ask, counts } = rlsService(LIMITED, { shadowMode: true })
     expect(await ask('user=x', 6)).toBe('OK: OVER 0')
     expect(counts.shadowed).toBe(1)
@@ -215,7 +215,7 @@ describe('shadow mode, quota mode, replaces and unlimited', () => {
     expect(await ask(['user=x', 'user=y:6'])).toBe('OVER: OVER 0, OVER 0')
   })
 
-  it('leaves out a rule that another replaces, and does not limit an unlimited one', async () => {
+  it('ignores replaced rules, and does not limit unlimited ones', async () => {
     const { ask } = rlsService(`
   - { key: user, rate_limit: { unit: day, requests_per_unit: 1, name: per-user } }
   - { key: vip, rate_limit: { unlimited: true, replaces: [{ name: per-user }] } }`)
@@ -226,7 +226,7 @@ describe('shadow mode, quota mode, replaces and unlimited', () => {
   })
 })
 
-describe('headers and metadata of a response', () => {
+describe('response headers and metadata', () => {
   it('adds the headers of the limit that is nearest, or that denies', async () => {
     const responseHeaders = { limit: 'X-Limit', remaining: 'X-Remaining', reset: 'X-Reset' }
     const rules = `${LIMITED}\n  - { key: all, rate_limit: { unit: day, requests_per_unit: 3 } }`
@@ -336,7 +336,7 @@ it.each([
   await expect(rlsService(LIMITED).send(sent)).rejects.toMatchObject({ kind: 'invalid' })
 })
 
-it('counts values apart, whatever they contain', async () => {
+it('counts different values separately, whatever characters they contain', async () => {
   const { send } = rlsService(
     '  - { key: a, descriptors: [{ key: b, rate_limit: { unit: day, requests_per_unit: 9 } }] }',
   )

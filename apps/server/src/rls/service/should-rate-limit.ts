@@ -4,7 +4,7 @@ import type { Domain } from '../limits/descriptor-node.js'
 import type { Limits } from '../limits/load-limits.js'
 import { matchRule } from '../limits/match.js'
 import type { Rule } from '../limits/rule.js'
-import { type Counted, countHit, type Hit } from './count.js'
+import { countHit, type Hit, type HitOutcome } from './count.js'
 import { countAtomically } from './count-atomically.js'
 import { countKey } from './count-key.js'
 import { dynamicMetadata } from './dynamic-metadata.js'
@@ -54,30 +54,31 @@ export function createRateLimitService(options: RateLimitServiceOptions): RateLi
       const hits = hitsOf(request, descriptor)
       if (override) {
         const rule = overrideRule(override, domain.isAtomic)
-        if (rule === undefined) throw new RlsError('invalid', `limit.unit ${override.unit} is not a unit.`)
+        if (rule === undefined)
+          throw new RlsError('invalid', `limit.unit must be 1 (SECOND) to 7 (WEEK), got ${override.unit}.`)
         const names = entries.map(({ key, value }) => (value === '' ? key : `${key}_${value}`))
         const metric = [request.domain, names.join('.')].join('.')
         const key = countKey(entries, request.domain)
         return { hit: { rule, key, hits }, isUnlimited: false, metric, metadata: undefined }
       }
       const match = matchRule(domain, request.domain, entries)
-      if (match === undefined) return UNLIMITED_BY_NO_RULE
-      const { rule, counted, metric, metadata } = match
+      if (match === undefined) return NO_RULE
+      const { rule, keyEntries, metric, metadata } = match
       for (const name of rule.replaces) replaced.add(name)
       if (rule.isUnlimited) return { hit: undefined, isUnlimited: true, metric, metadata }
-      return { hit: { rule, key: countKey(counted), hits }, isUnlimited: false, metric, metadata }
+      return { hit: { rule, key: countKey(keyEntries), hits }, isUnlimited: false, metric, metadata }
     })
     if (replaced.size === 0) return applied
-    return applied.map((one) => (replaced.has(one.hit?.rule.name || '') ? UNLIMITED_BY_NO_RULE : one))
+    return applied.map((one) => (replaced.has(one.hit?.rule.name || '') ? NO_RULE : one))
   }
 
-  async function count(hits: readonly Hit[], isAtomic: boolean): Promise<readonly Counted[]> {
+  async function count(hits: readonly Hit[], isAtomic: boolean): Promise<readonly HitOutcome[]> {
     if (isAtomic) return countAtomically(store, hits)
     if (hits.length === 1) return [await countHit(store, hits[0]!)]
     return Promise.all(hits.map((hit) => countHit(store, hit)))
   }
 
-  function record({ rule, hits }: Hit, metric: string, counted: Counted): void {
+  function record({ rule, hits }: Hit, metric: string, counted: HitOutcome): void {
     const { isOver, after, degraded } = counted
     if (degraded !== undefined) onDegraded(degraded)
     if (degraded === 'closed' && settings.onStoreFailure === 'error')
@@ -93,8 +94,7 @@ export function createRateLimitService(options: RateLimitServiceOptions): RateLi
       assertRequest(request)
       const domain = limits().domains.get(request.domain)
       if (domain === undefined) onUnknownDomain(request.domain)
-      const applied =
-        domain === undefined ? request.descriptors.map(() => UNLIMITED_BY_NO_RULE) : apply(request, domain)
+      const applied = domain === undefined ? request.descriptors.map(() => NO_RULE) : apply(request, domain)
       const hits = applied.flatMap(({ hit }) => hit ?? [])
       const results = (await count(hits, domain?.isAtomic === true)).values()
       const counted = applied.map(({ hit }) => (hit === undefined ? undefined : results.next().value))
@@ -114,28 +114,28 @@ export function createRateLimitService(options: RateLimitServiceOptions): RateLi
         response.responseHeadersToAdd = responseHeaders(names, statuses, isQuota)
       }
       if (settings.dynamicMetadata) {
-        const passed = applied.flatMap(({ metadata, isUnlimited }, i) =>
+        const passedMetadata = applied.flatMap(({ metadata, isUnlimited }, i) =>
           metadata !== undefined && !isUnlimited && statuses[i]!.code === CODE.ok ? [metadata] : [],
         )
-        response.dynamicMetadata = dynamicMetadata(request, passed)
+        response.dynamicMetadata = dynamicMetadata(request, passedMetadata)
       }
       return response
     },
   }
 }
 
-const UNLIMITED_BY_NO_RULE: Applied = { hit: undefined, isUnlimited: false, metric: '', metadata: undefined }
+const NO_RULE: Applied = { hit: undefined, isUnlimited: false, metric: '', metadata: undefined }
 
 function assertRequest({ domain, descriptors }: RateLimitRequest): void {
   if (domain === '') throw new RlsError('invalid', 'domain must not be empty.')
   if (descriptors.length === 0) throw new RlsError('invalid', 'descriptors must not be empty.')
   if (descriptors.length > MAX_DESCRIPTORS) {
-    const message = `A request has at most ${MAX_DESCRIPTORS} descriptors, got ${descriptors.length}.`
+    const message = `descriptors must have at most ${MAX_DESCRIPTORS.toLocaleString('en')} entries, got ${descriptors.length}.`
     throw new RlsError('invalid', message)
   }
 }
 
-function statusOf({ hit, isUnlimited }: Applied, counted: Counted | undefined): DescriptorStatus {
+function statusOf({ hit, isUnlimited }: Applied, counted: HitOutcome | undefined): DescriptorStatus {
   if (hit === undefined || counted === undefined)
     return { code: CODE.ok, limitRemaining: isUnlimited ? MAX_UINT32 : 0 }
   const { rule } = hit

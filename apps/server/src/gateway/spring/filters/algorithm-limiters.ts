@@ -1,4 +1,4 @@
-import { duration, flag, invalid, optional, rate, text, whole, withDefault } from '../argument.js'
+import { duration, flag, invalid, optional, rate, text, wholeNumber, withDefault } from '../argument.js'
 import { defineFilter, type FilterContext, type FilterEffect } from '../filter.js'
 import { resolverName, USER_KEY_RESOLVER } from '../key-resolvers.js'
 
@@ -8,12 +8,12 @@ const common = {
   'key-resolver': withDefault(resolverName, USER_KEY_RESOLVER),
   blockFor: optional(duration),
   onStoreFailure: optional(text),
-  instances: optional(whole(1)),
+  instances: optional(wholeNumber(1)),
 }
 const DEFAULT_WINDOW_SECONDS = 3600
 const windows = {
-  limit: withDefault(whole(1), 100),
-  windowSeconds: optional(whole(1, 31_622_400)),
+  limit: withDefault(wholeNumber(1), 100),
+  windowSeconds: optional(wholeNumber(1, 31_622_400)),
   window: optional(duration),
   countDenied: optional(flag),
 }
@@ -21,20 +21,20 @@ const windows = {
 const MAX_FIXED_LIMIT = 999_999_999_999_999
 const fixedWindows = {
   ...windows,
-  limit: withDefault(whole(1, MAX_FIXED_LIMIT), 100),
+  limit: withDefault(wholeNumber(1, MAX_FIXED_LIMIT), 100),
   start: optional(text),
   timeZone: optional(text),
 }
 
-/** The route's own policy, with the options that are given. */
-function limited(
+/** Defines a policy of the route with the options that are set. */
+function ownLimit(
   site: FilterContext,
   kind: string,
   { 'key-resolver': resolver, ...options }: { readonly 'key-resolver': string },
 ): FilterEffect {
   const key = site.resolverNamed(resolver)
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  const policy = site.ownPolicy(kind, { algorithm: kind, ...Object.fromEntries(given) })
+  const set = Object.entries(options).filter(([, value]) => value !== undefined)
+  const policy = site.ownPolicy(kind, { algorithm: kind, ...Object.fromEntries(set) })
   return { limits: [{ policy, key, cost: 1 }] }
 }
 
@@ -44,7 +44,7 @@ interface WindowArgs {
   readonly window: number | string | undefined
 }
 
-function limitedByWindow(
+function windowLimit(
   site: FilterContext,
   kind: string,
   { windowSeconds, window, ...args }: WindowArgs,
@@ -53,7 +53,7 @@ function limitedByWindow(
     throw invalid('must not be used together with window; write one of the two', 'windowSeconds')
   }
   const ownWindow = window ?? (windowSeconds ?? DEFAULT_WINDOW_SECONDS) * 1000
-  return limited(site, kind, { ...args, window: ownWindow } as { 'key-resolver': string })
+  return ownLimit(site, kind, { ...args, window: ownWindow } as { 'key-resolver': string })
 }
 
 function slidingFilter(kind: 'sliding-window-log' | 'sliding-window-counter', name: string) {
@@ -61,7 +61,7 @@ function slidingFilter(kind: 'sliding-window-log' | 'sliding-window-counter', na
     example: `{ name: ${name}, args: { limit: 100, windowSeconds: 3600 } }`,
     args: { ...windows, ...common },
     shortcut: ['limit', 'windowSeconds'],
-    make: (args, site) => limitedByWindow(site, kind, args),
+    make: (args, site) => windowLimit(site, kind, args),
   })
 }
 
@@ -69,7 +69,7 @@ export const FixedWindowRateLimiter = defineFilter({
   example: '{ name: FixedWindowRateLimiter, args: { limit: 100, windowSeconds: 3600 } }',
   args: { ...fixedWindows, ...common },
   shortcut: ['limit', 'windowSeconds'],
-  make: (args, site) => limitedByWindow(site, 'fixed-window', args),
+  make: (args, site) => windowLimit(site, 'fixed-window', args),
 })
 export const SlidingWindowLogRateLimiter = slidingFilter('sliding-window-log', 'SlidingWindowLogRateLimiter')
 export const SlidingWindowCounterRateLimiter = slidingFilter(
@@ -79,19 +79,19 @@ export const SlidingWindowCounterRateLimiter = slidingFilter(
 
 export const TokenBucketRateLimiter = defineFilter({
   example: '{ name: TokenBucketRateLimiter, args: { capacity: 100, refillRate: 10 } }',
-  args: { capacity: withDefault(whole(1), 100), refillRate: withDefault(rate, 10), ...common },
+  args: { capacity: withDefault(wholeNumber(1), 100), refillRate: withDefault(rate, 10), ...common },
   shortcut: ['capacity', 'refillRate'],
-  make: (args, site) => limited(site, 'token-bucket', args),
+  make: (args, site) => ownLimit(site, 'token-bucket', args),
 })
 
 export const LeakyBucketRateLimiter = defineFilter({
   example: '{ name: LeakyBucketRateLimiter, args: { capacity: 100, leakRate: 10, queue: true } }',
   args: {
-    capacity: withDefault(whole(1), 100),
+    capacity: withDefault(wholeNumber(1), 100),
     leakRate: withDefault(rate, 10),
     queue: withDefault(flag, false),
     ...common,
   },
   shortcut: ['capacity', 'leakRate'],
-  make: ({ queue, ...args }, site) => ({ ...limited(site, 'leaky-bucket', args), queue }),
+  make: ({ queue, ...args }, site) => ({ ...ownLimit(site, 'leaky-bucket', args), queue }),
 })

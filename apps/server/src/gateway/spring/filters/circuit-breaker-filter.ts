@@ -22,17 +22,17 @@ export const CircuitBreaker = defineFilter({
 
 function neverResume(value: unknown): boolean {
   if (!flag(value)) return false
-  throw invalid('must not be true: failures would look like empty responses; write a fallbackUri')
+  throw invalid('must not be true, because failures would look like empty responses; write a fallbackUri')
 }
 
 function fallbackTarget(value: unknown): FallbackTarget {
-  const given = text(value)
-  const path = /^(?:forward:)?(\/(?!\/).*)$/.exec(given)?.[1]
-  const isUrl = /^https?:\/\//i.test(given) && URL.canParse(given)
-  const url = isUrl ? new URL(given) : undefined
-  const target = canonicalPath(path ?? url?.pathname ?? '')
-  if (target === undefined || target.query !== '' || url?.username || url?.search || url?.hash) {
-    throw invalid(`${quote(given)} is not a valid fallback; write for example forward:/fallback`)
+  const target = text(value)
+  const path = /^(?:forward:)?(\/(?!\/).*)$/.exec(target)?.[1]
+  const isUrl = /^https?:\/\//i.test(target) && URL.canParse(target)
+  const url = isUrl ? new URL(target) : undefined
+  const canonical = canonicalPath(path ?? url?.pathname ?? '')
+  if (canonical === undefined || canonical.query !== '' || url?.username || url?.search || url?.hash) {
+    throw invalid(`${quote(target)} is not a valid fallback; write for example forward:/fallback`)
   }
-  return { origin: url?.origin, path: target.path }
+  return { origin: url?.origin, path: canonical.path }
 }

@@ -1,8 +1,9 @@
-import { duration, invalid, optional, shown, text, whole, withDefault } from '../argument.js'
+import { duration, formatValue, invalid, optional, text, wholeNumber, withDefault } from '../argument.js'
 import { defineFilter, type FilterContext } from '../filter.js'
 import { resolverName, USER_KEY_RESOLVER } from '../key-resolvers.js'
 
 const MAX_SLOTS = 100_000
+/** The arguments that define a policy of the route. */
 const OWN_NUMBERS = ['limit', 'ttl', 'onStoreFailure', 'instances'] as const
 
 interface Args {
@@ -21,11 +22,11 @@ export const ConcurrencyLimiter = defineFilter({
   example: '{ name: ConcurrencyLimiter, args: { limit: 10 } }',
   args: {
     policy: optional(text),
-    limit: optional(whole(1, MAX_SLOTS)),
+    limit: optional(wholeNumber(1, MAX_SLOTS)),
     ttl: optional(duration),
     'key-resolver': withDefault(resolverName, USER_KEY_RESOLVER),
     onStoreFailure: optional(text),
-    instances: optional(whole(1)),
+    instances: optional(wholeNumber(1)),
   },
   shortcut: ['policy'],
   make(args, site) {
@@ -37,8 +38,9 @@ export const ConcurrencyLimiter = defineFilter({
 function policyOf({ policy: name, ...args }: Args, site: FilterContext) {
   if (name === undefined) {
     if (args.limit === undefined) throw invalid('is missing; write for example limit: 10', 'limit')
-    const given = Object.fromEntries(OWN_NUMBERS.map((field) => [field, args[field]]))
-    const numbers = Object.entries(given).filter(([, value]) => value !== undefined)
+    const numbers = OWN_NUMBERS.map((field) => [field, args[field]]).filter(
+      ([, value]) => value !== undefined,
+    )
     return site.ownPolicy('concurrency', { algorithm: 'concurrency', ...Object.fromEntries(numbers) })
   }
   const other = OWN_NUMBERS.find((field) => args[field] !== undefined)
@@ -47,7 +49,7 @@ function policyOf({ policy: name, ...args }: Args, site: FilterContext) {
   const policy = site.policyNamed(name)
   if (policy.algorithm === 'concurrency') return policy
   throw invalid(
-    `${shown(name)} is a ${policy.algorithm} policy; use RateLimiter, or a policy with algorithm: concurrency`,
+    `${formatValue(name)} is a ${policy.algorithm} policy; use RateLimiter, or a policy with algorithm: concurrency`,
     'policy',
   )
 }

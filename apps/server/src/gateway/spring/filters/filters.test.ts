@@ -41,7 +41,7 @@ function answered(filters: readonly string[]): ResponseHead {
   return head
 }
 
-describe('a filter of paths', () => {
+describe('path filters', () => {
   it.each([
     ['StripPrefix=0', '/a/b/c', '/a/b/c'],
     ['StripPrefix=1', '/a/b/c', '/b/c'],
@@ -72,11 +72,11 @@ describe('a filter of paths', () => {
     expect([forward.path, forward.query]).toStrictEqual([path, 'q=1'])
   })
 
-  it('applies to the result of the filter before it', () => {
+  it('apply to the result of the previous filter', () => {
     expect(sent(['StripPrefix=1', 'PrefixPath=/v2'], '/api/users').path).toBe('/v2/users')
   })
 
-  it('rejects a result without a canonical form', () => {
+  it('reject a result without a canonical form', () => {
     // Each part is harmless.
     const climbing = 'RewritePath=/x(?<a>.*), /..$\\{a}/..'
     expect(() => sent([climbing], '/xy')).not.toThrow()
@@ -124,7 +124,7 @@ it('filters produce a canonical path, or the request is rejected', () => {
   )
 })
 
-describe('a filter of headers', () => {
+describe('header filters', () => {
   it.each([
     ['AddRequestHeader=X-New, blue', 'x-new', 'blue'],
     ['AddRequestHeader=X-There, blue', 'x-there', ['before', 'blue']],
@@ -138,18 +138,18 @@ describe('a filter of headers', () => {
     expect(sent([filter], '/red/1').headers.get(name)).toStrictEqual(value)
   })
 
-  it('has the names of Host too, and an empty value for a name that the matching pattern lacks', () => {
+  it('resolve names of Host, with an empty value for names that the matching pattern lacks', () => {
     const hosts = ['Host={tenant}.example.org']
     expect(sent(['SetRequestHeader=X-Tenant, {tenant}'], '/', hosts).headers.get('x-tenant')).toBe('a')
     expect(sent(['SetRequestHeader=X-First, {first}'], '/').headers.get('x-first')).toBe('')
   })
 
-  it('matches Host in any letter case, but its names only as they are written', () => {
+  it('match Host in any letter case, and names of variables exactly', () => {
     const { headers } = sent(['SetRequestHeader=X-Sub, {subDomain}'], '/', ['Host={subDomain}.Example.ORG'])
     expect(headers.get('x-sub')).toBe('a')
   })
 
-  it('keeps the escapes of a value from the path', () => {
+  it('keep the escapes of a value from the path', () => {
     const { headers } = sent(['SetRequestHeader=X-First, {first}'], '/a%20b%C3%A9/x')
     expect(headers.get('x-first')).toBe('a%20b%C3%A9')
   })
@@ -297,7 +297,7 @@ describe('other filters', () => {
     expect(retry.backoffMs(1)).toBe(0)
   })
 
-  it('without Retry, safe requests are sent once to each other upstream, and never because of the status', () => {
+  it('without Retry, safe requests are sent once to each other upstream after a failure, but not because of a status', () => {
     const [route] = gatewayOf(
       'gateway: { routes: [{ uri: ["http://a:1", "http://b:1", "http://c:1"] }] }',
     ).routes
@@ -338,7 +338,7 @@ describe('the limiters', () => {
     expect(policyOf(filter)).toMatchObject(options)
   })
 
-  it('ConcurrencyLimiter by a policy of the file, under the key of its resolver', () => {
+  it('ConcurrencyLimiter uses a policy of the file and the key of its resolver', () => {
     const { routes, policies } = gatewayOf(`
 policies: { reports: { algorithm: concurrency, limit: 5 } }
 ${fileOf(['Path=/**'], ['ConcurrencyLimiter=reports'])}`)

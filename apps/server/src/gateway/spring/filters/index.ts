@@ -32,7 +32,7 @@ export const FILTERS: Readonly<Record<string, FilterPart>> = {
 const BODIES = 'bodies are forwarded unread; remove it'
 const UPSTREAM = 'do this in the upstream, and remove it here'
 
-/** Filters of Spring that are ignored with a warning: an upstream receives nothing more without them. */
+/** Filters of Spring that are ignored with a warning. Without them, no upstream receives additional data. */
 export const FILTERS_WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   CacheRequestBody: 'no filter reads the body',
   FallbackHeaders: 'fallbacks get no headers about the failure',
@@ -41,9 +41,9 @@ export const FILTERS_WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   TokenRelay: 'upstreams get the Authorization header of the client, or none',
 }
 
-/** Filters of Spring that are errors, and what to do instead. */
+/** Filters of Spring that are errors, with advice. */
 export const UNSUPPORTED_FILTERS: Readonly<Record<string, string>> = {
-  AddRequestHeadersIfNotPresent: 'use SetRequestHeader, one for each',
+  AddRequestHeadersIfNotPresent: 'use one SetRequestHeader for each header',
   JsonToGrpc: BODIES,
   MapRequestHeader: UPSTREAM,
   ModifyRequestBody: BODIES,

@@ -1,19 +1,19 @@
 import { canonicalPath } from '@tidegate/http'
 import { quote } from '../../../config-file/config-error.js'
 import { type Forward, NoCanonicalPath } from '../../route.js'
-import { invalid, regExp, required, text, whole } from '../argument.js'
+import { invalid, regExp, required, text, wholeNumber } from '../argument.js'
 import { defineFilter } from '../filter.js'
 import { javaReplacement } from '../java-replacement.js'
 import { parsePlaceholders } from '../placeholders.js'
 
 /*
- * Filters that change the path of a request. The result is always made canonical again, because harmless parts can add up
- * to a dangerous path.
+ * Filters that change the path of a request. The result is converted to its canonical form again, because
+ * joined parts can form segments such as `..`.
  */
 
 export const StripPrefix = defineFilter({
   example: 'StripPrefix=1',
-  args: { parts: required(whole(0, 100)) },
+  args: { parts: required(wholeNumber(0, 100)) },
   make: ({ parts }) => ({
     request(forward) {
       const { path } = forward
@@ -90,21 +90,21 @@ function setPath(forward: Forward, path: string): void {
 
 /** A path in which every `{name}` matches any segment. */
 function pathText(value: unknown): string {
-  const given = text(value)
-  const path = given.replace(/[^!-~]+/g, encodeURIComponent)
+  const written = text(value)
+  const path = written.replace(/[^!-~]+/g, encodeURIComponent)
   const trial = path.replace(/\{[A-Za-z_][\w-]*\}/g, 'x')
   if (path.startsWith('/') && !/[?{}]/.test(trial) && canonicalPath(trial) !== undefined) return path
   throw invalid(
-    `${quote(given)} is not a valid path; write for example /mypath or /{segment}, without a query`,
+    `${quote(written)} is not a valid path; write for example /mypath or /{segment}, without a query`,
   )
 }
 
 function replacementText(value: unknown): string {
   // An empty replacement is valid: it removes the match.
-  const given = value === '' ? value : text(value)
-  if (!/[?#\s]/.test(given)) return given
+  const replacement = value === '' ? value : text(value)
+  if (!/[?#\s]/.test(replacement)) return replacement
   throw invalid(
-    `${quote(given)} is not a valid path: the query is forwarded unchanged, and spaces are written %20`,
+    `${quote(replacement)} must not contain ?, # or spaces; the query is forwarded unchanged, and a space is written %20`,
   )
 }
 

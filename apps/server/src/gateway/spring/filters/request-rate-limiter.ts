@@ -7,14 +7,14 @@ import {
   status,
   text,
   unsupported,
-  whole,
+  wholeNumber,
   withDefault,
 } from '../argument.js'
 import { defineFilter, type FilterContext } from '../filter.js'
 import { resolverName, USUAL_RESOLVERS } from '../key-resolvers.js'
 
-/** Spring's default resolver: the authenticated user, who is unknown here. */
-const SPRINGS_OWN_RESOLVER = 'principalNameKeyResolver'
+/** Spring's default resolver, which counts by the authenticated user. The gateway does not know users. */
+const SPRING_DEFAULT_RESOLVER = 'principalNameKeyResolver'
 
 const BUCKET4J = unsupported('is not supported; use redis-rate-limiter.* or TokenBucketRateLimiter')
 
@@ -23,15 +23,15 @@ export const RequestRateLimiter = defineFilter({
   example:
     '{ name: RequestRateLimiter, args: { redis-rate-limiter.replenishRate: 10, redis-rate-limiter.burstCapacity: 20, key-resolver: "#{@userKeyResolver}" } }',
   args: {
-    'redis-rate-limiter.replenishRate': required(whole(1)),
+    'redis-rate-limiter.replenishRate': required(wholeNumber(1)),
     'redis-rate-limiter.burstCapacity': optional(burstCapacity),
-    'redis-rate-limiter.requestedTokens': withDefault(whole(1), 1),
-    'key-resolver': withDefault(resolverName, SPRINGS_OWN_RESOLVER),
+    'redis-rate-limiter.requestedTokens': withDefault(wholeNumber(1), 1),
+    'key-resolver': withDefault(resolverName, SPRING_DEFAULT_RESOLVER),
     'deny-empty-key': withDefault(flag, true),
     'empty-key-status': withDefault(status(400, 599), 403),
     'status-code': optional(status(400, 599)),
     'rate-limiter': unsupported(
-      'is not supported, because there are no beans here; use redis-rate-limiter.*, TokenBucketRateLimiter or RateLimiter',
+      'is not supported, because the gateway has no beans; use redis-rate-limiter.*, TokenBucketRateLimiter or RateLimiter',
     ),
     'route-id': unsupported(
       'is not supported: each route has its own limit; use RateLimiter with a policy of the file',
@@ -42,7 +42,7 @@ export const RequestRateLimiter = defineFilter({
     'bucket4j-rate-limiter.refillStyle': BUCKET4J,
     'bucket4j-rate-limiter.requestedTokens': BUCKET4J,
     onStoreFailure: optional(text),
-    instances: optional(whole(1)),
+    instances: optional(wholeNumber(1)),
   },
   shortcut: [],
   make(args, site) {
@@ -54,13 +54,13 @@ export const RequestRateLimiter = defineFilter({
     const cost = args['redis-rate-limiter.requestedTokens']
     if (burst !== undefined && burst < refillRate) {
       throw invalid(
-        `must not be below replenishRate, which is ${refillRate}`,
+        `must be at least replenishRate (${refillRate}), got ${burst}`,
         'redis-rate-limiter.burstCapacity',
       )
     }
     if (cost > capacity) {
       throw invalid(
-        `is more than burstCapacity, which is ${capacity}, so every request would be denied`,
+        `must be at most burstCapacity (${capacity}), got ${cost}: every request would be denied`,
         'redis-rate-limiter.requestedTokens',
       )
     }
@@ -83,18 +83,18 @@ export const RequestRateLimiter = defineFilter({
 })
 
 /**
- * The key of the named resolver. A Spring file names a bean of the application, or no resolver: then the client's address
- * is counted, so that the limit is never lost.
+ * The key of the named resolver. A Spring file may name a bean of the application, or no resolver. Such a limit counts by
+ * the client's address or the path, with a warning.
  */
 function keyOf(name: string, site: FilterContext): Template {
   if (site.hasResolver(name)) return site.resolverNamed(name)
-  const isUnnamed = name === SPRINGS_OWN_RESOLVER
+  const isUnnamed = name === SPRING_DEFAULT_RESOLVER
   const usual = isUnnamed ? USUAL_RESOLVERS.get('ipKeyResolver') : USUAL_RESOLVERS.get(name)
   if (site.isSpring && usual !== undefined) {
     const counted = usual.text.includes('path') ? 'the path' : "the client's address"
     const reason = isUnnamed
-      ? `the bean that Spring would use is not available, so ${counted} is counted`
-      : `${name} is a bean of the application and cannot run here; judging by its name, ${counted} is counted`
+      ? `the default bean of Spring is not available, so ${counted} is counted`
+      : `the bean ${name} is not available; by its name, ${counted} is counted`
     site.warn(
       `RequestRateLimiter: ${reason}. To choose another key, write gateway: { keyResolvers: { ${name}: header.x-user-id } }`,
     )
@@ -111,7 +111,7 @@ function keyOf(name: string, site: FilterContext): Template {
 
 function burstCapacity(value: unknown): number {
   if (Number(value) === 0 && value !== '' && value !== null) {
-    throw invalid('must not be 0, which denies every request; to do that, use SetStatus with uri: no://op')
+    throw invalid('must not be 0, which denies every request; to deny all, use SetStatus with uri: no://op')
   }
-  return whole(1)(value)
+  return wholeNumber(1)(value)
 }

@@ -37,9 +37,10 @@ export const RedirectTo = defineFilter({
 })
 
 function location(value: unknown): string {
-  const given = text(value)
+  const target = text(value)
   // The client resolves a path against the URL of its request.
-  const isUrl = /^https?:\/\/[^\s/]/.test(given) && URL.canParse(given)
-  if (isUrl || (/^\/(?!\/)/.test(given) && !/[^!-~]/.test(given))) return isUrl ? new URL(given).href : given
-  throw invalid(`${quote(given)} is not a valid redirect target; write for example https://acme.example/new`)
+  const isUrl = /^https?:\/\/[^\s/]/.test(target) && URL.canParse(target)
+  if (isUrl || (/^\/(?!\/)/.test(target) && !/[^!-~]/.test(target)))
+    return isUrl ? new URL(target).href : target
+  throw invalid(`${quote(target)} is not a valid redirect target; write for example https://acme.example/new`)
 }

@@ -1,4 +1,4 @@
-import { invalid, listOf, required, shown, text, withDefault } from '../argument.js'
+import { formatValue, invalid, listOf, required, text, withDefault } from '../argument.js'
 import { defineFilter } from '../filter.js'
 import { headerName } from '../header-names.js'
 
@@ -24,12 +24,12 @@ export const DedupeResponseHeader = defineFilter({
 })
 
 function strategy(value: unknown): (typeof STRATEGIES)[number] {
-  const found = STRATEGIES.find((name) => name === String(value).toUpperCase())
-  if (found !== undefined) return found
-  throw invalid(`must be one of ${STRATEGIES.join(', ')}, got ${shown(value)}`)
+  const strategy = STRATEGIES.find((name) => name === String(value).toUpperCase())
+  if (strategy !== undefined) return strategy
+  throw invalid(`must be one of ${STRATEGIES.join(', ')}, got ${formatValue(value)}`)
 }
 
-/** The values of Spring, which upstreams may override. */
+/** Spring's security headers. Those of the upstream take precedence. */
 const SECURE: Readonly<Record<string, string>> = {
   'x-xss-protection': '1 ; mode=block',
   'strict-transport-security': 'max-age=631138519',
@@ -58,5 +58,5 @@ export const SecureHeaders = defineFilter({
 function securityHeader(value: unknown): string {
   const name = text(value).toLowerCase()
   if (Object.hasOwn(SECURE, name)) return name
-  throw invalid(`must be one of ${Object.keys(SECURE).join(', ')}, got ${shown(value)}`)
+  throw invalid(`must be one of ${Object.keys(SECURE).join(', ')}, got ${formatValue(value)}`)
 }

@@ -2,14 +2,14 @@ import type { Retry as RouteRetry } from '../../route.js'
 import {
   durationMs,
   flag,
+  formatValue,
   invalid,
   listOf,
   method,
   number,
-  shown,
   status,
   unsupported,
-  whole,
+  wholeNumber,
   withDefault,
 } from '../argument.js'
 import { defineFilter } from '../filter.js'
@@ -18,8 +18,8 @@ import { SERIES } from '../status-names.js'
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * The retries of a route without the filter: a safe request is sent once to each other upstream. With only one upstream it
- * is sent again if the connection was lost, because the upstream may just have closed an idle connection.
+ * The retries of a route without the filter: a safe request is sent once to each other upstream. With only one upstream, it
+ * is sent once more after a lost connection, because the upstream may have closed an idle connection at that moment.
  */
 export function defaultRetry(upstreams: number): RouteRetry {
   return {
@@ -34,7 +34,7 @@ export function defaultRetry(upstreams: number): RouteRetry {
 export const Retry = defineFilter({
   example: 'Retry=3, BAD_GATEWAY, GET, 10ms, 50ms, 2, false',
   args: {
-    retries: withDefault(whole(0, 100), 3),
+    retries: withDefault(wholeNumber(0, 100), 3),
     statuses: withDefault<readonly number[]>(listOf(status(100, 599), true), []),
     methods: withDefault<readonly string[]>(listOf(method), ['GET']),
     'backoff.firstBackoff': withDefault(durationMs, 0),
@@ -64,7 +64,8 @@ export const Retry = defineFilter({
       args['backoff.maxBackoff'],
       args['backoff.factor'],
     ]
-    if (first > max) throw invalid('must not be longer than maxBackoff', 'backoff.firstBackoff')
+    if (first > max)
+      throw invalid(`must be at most maxBackoff (${max} ms), got ${first} ms`, 'backoff.firstBackoff')
     return {
       retry: {
         retries: args.retries,
@@ -82,12 +83,12 @@ function exception(value: unknown): string {
   const name = String(value)
   if (/(^|\.)(IOException|TimeoutException|ConnectException)$/.test(name)) return name
   throw invalid(
-    `${shown(value)} is not supported: lost connections and timeouts are always retried; remove it`,
+    `${formatValue(value)} is not supported: lost connections and timeouts are always retried; remove it`,
   )
 }
 
 function series(value: unknown): number {
   const name = String(value).toUpperCase()
   if (Object.hasOwn(SERIES, name)) return SERIES[name]!
-  throw invalid(`must be one of ${Object.keys(SERIES).join(', ')}, got ${shown(value)}`)
+  throw invalid(`must be one of ${Object.keys(SERIES).join(', ')}, got ${formatValue(value)}`)
 }

@@ -36,9 +36,9 @@ ${filters}
   const clock = new ManualClock(Date.parse('2030-01-01T10:00:30Z'))
   const store = new MemoryStore({ clock })
   const config = gatewayOf(file)
-  const decided: string[] = []
+  const decisions: string[] = []
   const router = compileRoutes(config, store, ({ decision }) => {
-    decided.push(`${decision.policy} ${decision.allowed}`)
+    decisions.push(`${decision.policy} ${decision.allowed}`)
   })
   const route = router.find(gatewayRequest({}))!
   gateway = await gatewayTo({ ...route, id: 'all' })
@@ -48,7 +48,7 @@ ${filters}
     )!.policy
   const remaining = (name: string, key = 'red') =>
     store.peek({ policy: policyOf(name), key, cost: 1 }).remaining
-  return { clock, decided, remaining, route }
+  return { clock, decisions, remaining, route }
 }
 
 function post(model: string, more: object = {}, path = '/v1/chat/completions'): Promise<Response> {
@@ -64,8 +64,8 @@ const TOKENS = '  tokens: { algorithm: fixed-window, limit: 1000, window: 1m }'
 const BUDGET = '        - { name: TokenBudget, args: { policy: tokens, key-resolver: team } }'
 
 describe('TokenBudget', () => {
-  it('takes the actual tokens from the policy, and denies when they are used up', async () => {
-    const { clock, decided, remaining } = await startGateway(BUDGET, TOKENS)
+  it('charges the actual tokens, and denies once they are used up', async () => {
+    const { clock, decisions, remaining } = await startGateway(BUDGET, TOKENS)
     const statuses: number[] = []
     for (let n = 0; n < 20; n++) {
       const response = await post('echo')
@@ -76,7 +76,7 @@ describe('TokenBudget', () => {
     }
     // 17 of 56 are 952; the next would need 20 + 31.
     expect(statuses).toEqual([...Array(17).fill(200), ...Array(3).fill(429)])
-    expect(decided).toEqual(statuses.map((status) => `tokens ${status === 200}`))
+    expect(decisions).toEqual(statuses.map((status) => `tokens ${status === 200}`))
     clock.set(Date.parse('2030-01-01T10:01:00Z'))
     expect((await post('echo')).status).toBe(200)
   })
@@ -129,7 +129,7 @@ describe('TokenBudget', () => {
 ${BUDGET}`
     const policies = `${TOKENS}
   requests: { algorithm: fixed-window, limit: 2, window: 1m }`
-    const { decided, remaining } = await startGateway(filters, policies)
+    const { decisions, remaining } = await startGateway(filters, policies)
     const response = await post('echo')
     await response.text()
     expect(response.headers.get('ratelimit-policy')).toBe(
@@ -139,7 +139,7 @@ ${BUDGET}`
     await post('echo')
     expect((await post('echo')).status).toBe(429)
     await until(() => remaining('tokens') === 1000 - 2 * 56, 'both are settled')
-    expect(decided.filter((line) => line.startsWith('tokens'))).toEqual(['tokens true', 'tokens true'])
+    expect(decisions.filter((line) => line.startsWith('tokens'))).toEqual(['tokens true', 'tokens true'])
   })
 
   it('does not expect output tokens of embeddings', async () => {

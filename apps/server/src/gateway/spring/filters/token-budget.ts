@@ -1,6 +1,6 @@
 import { readableCodings } from '../../token-budget/accept-encoding.js'
 import { type CostExpression, parseCost } from '../../token-budget/cost-expression.js'
-import { bytes, invalid, required, shown, text, withDefault } from '../argument.js'
+import { bytes, formatValue, invalid, required, text, withDefault } from '../argument.js'
 import { defineFilter } from '../filter.js'
 import { resolverName, USER_KEY_RESOLVER } from '../key-resolvers.js'
 
@@ -25,7 +25,7 @@ export const TokenBudget = defineFilter({
     const policy = site.policyNamed(name)
     if (policy.algorithm === 'leaky-bucket' || policy.algorithm === 'concurrency') {
       throw invalid(
-        `${shown(name)} is a ${policy.algorithm} policy, which cannot reserve; use a token-bucket or a window`,
+        `${formatValue(name)} is a ${policy.algorithm} policy, which has no reservations; use a token-bucket or window policy`,
         'policy',
       )
     }
@@ -50,11 +50,11 @@ function cost(value: unknown): CostExpression {
 function unit(value: unknown): string {
   const name = text(value)
   if (/^[a-z][a-z0-9-]{0,31}$/.test(name)) return name
-  throw invalid(`must be lower-case letters, digits and -, such as tokens, got ${shown(value)}`)
+  throw invalid(`must be 1 to 32 lower-case letters, digits and -, such as tokens, got ${formatValue(value)}`)
 }
 
 function maxBody(value: unknown): number {
   const size = bytes(value)
   if (size <= MAX_MAX_BODY) return size
-  throw invalid(`must be at most 64MB, such as 8MB, got ${shown(value)}`)
+  throw invalid(`must be at most 64MB, such as 8MB, got ${formatValue(value)}`)
 }

@@ -26,7 +26,7 @@ export const PREDICATES: Readonly<Record<string, PredicatePart>> = {
 /** Predicates of Spring that are not supported, and what to use instead. */
 export const UNSUPPORTED_PREDICATES: Readonly<Record<string, string>> = {
   XForwardedRemoteAddr: 'use RemoteAddr, which respects trustedProxies',
-  CloudFoundryRouteService: 'remove it',
+  CloudFoundryRouteService: 'there is no Cloud Foundry router; remove it',
   ReadBody: 'bodies are forwarded unread; remove it',
   Version: 'use Header, Query or Path',
 }

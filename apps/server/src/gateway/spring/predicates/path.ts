@@ -10,10 +10,10 @@ export const Path = definePredicate({
       const patterns = [value].flat()
       // In a shortcut, Spring reads a final true or false as matchTrailingSlash.
       const last = patterns.at(-1)
-      if (patterns.length > 1 && (last === 'true' || last === 'false')) withTrailingSlash(patterns.pop())
+      if (patterns.length > 1 && (last === 'true' || last === 'false')) assertTrailingSlash(patterns.pop())
       return listOf((one) => parsePathPattern(text(one)))(typeof value === 'string' ? value : patterns)
     }),
-    matchTrailingSlash: optional(withTrailingSlash),
+    matchTrailingSlash: optional(assertTrailingSlash),
   },
   shortcut: ['patterns'],
   isList: true,
@@ -38,7 +38,7 @@ export const Path = definePredicate({
   },
 })
 
-function withTrailingSlash(value: unknown): void {
+function assertTrailingSlash(value: unknown): void {
   if (flag(value)) return
-  throw invalid('must not be false: a trailing slash is always ignored; remove it')
+  throw invalid('must not be false, because a trailing slash is always ignored; remove it')
 }

@@ -14,8 +14,8 @@ export const RemoteAddr = definePredicate({
 })
 
 function range(value: unknown) {
-  const given = text(value)
-  const cidr = parseCidr(given)
+  const source = text(value)
+  const cidr = parseCidr(source)
   if (cidr !== undefined) return cidr
-  throw invalid(`${quote(given)} is not an address or range; write for example 10.0.0.0/8 or ::1`)
+  throw invalid(`${quote(source)} is not an IP address or CIDR range; write for example 10.0.0.0/8 or ::1`)
 }
