@@ -166,7 +166,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
         const began = after?.algorithm === 'fixed-window' && after.start === now
         if (began && policy.algorithm === 'fixed-window' && policy.windowKind === 'first-request') return
         const undone = refund(policy, after, now, now, cost)
-        expect(undone.given).toBe(cost)
+        expect(undone.units).toBe(cost)
         for (const later of [0, 1, 500, 999_999, 60_000_000]) {
           const future = (current: KeyState | undefined) =>
             decide(policy, current, now + later, cost, 'peek').decision
@@ -194,12 +194,12 @@ describe('no interval admits more than the bound, net of refunds', () => {
         const cost = Math.min(step.cost, of.left, policy.limit)
         of.left -= cost
         const window = windowOf(current)
-        const { given, state } = refund(policy, current, now, of.timeUs, cost)
+        const { units, state } = refund(policy, current, now, of.timeUs, cost)
         current = state
-        if (given === 0) continue
+        if (units === 0) continue
         // A window counts refunded units as never taken; a bucket gets them back at this moment.
         const time = algorithm.endsWith('bucket') ? now : of.timeUs
-        events.push({ time, units: -given, window })
+        events.push({ time, units: -units, window })
       } else if (step.do === 'check') {
         const cost = Math.min(step.cost, policy.limit)
         const { decision, state } = decide(policy, current, now, cost)

@@ -216,7 +216,7 @@ describe('a timeout', () => {
     const error = await wait('a', 4, { timeoutMs: 3999 })
     expect(log).toStrictEqual(['0 a WAIT_TIMEOUT'])
     expect(error.message).toBe(
-      `"${ONE_PER_SECOND.name}" allows this call in 4000 ms at the earliest, which is later than its timeoutMs, 3999.`,
+      `"${ONE_PER_SECOND.name}" can allow this call in 4000 ms at the earliest, which is after its timeoutMs of 3999. Set a longer timeoutMs, or try again later.`,
     )
     expect(timers.pending).toBe(0)
   })

@@ -322,7 +322,7 @@ describe('an invalid policy is rejected, and the message says what to write', ()
       'onStoreFailure',
       'null',
     ],
-    ['instances 0', () => fixedWindow({ ...ok, instances: 0 }), 'instances', 'whole number from 1 up'],
+    ['instances 0', () => fixedWindow({ ...ok, instances: 0 }), 'instances', 'whole number of at least 1'],
     ['instances 1.5', () => fixedWindow({ ...ok, instances: 1.5 }), 'instances', 'instances: 3'],
     ['instances as text', () => fixedWindow({ ...ok, instances: '3' as never }), 'instances', 'got "3"'],
     ['no object', () => definePolicy('100/1m'), undefined, "{ algorithm: 'fixed-window'"],

@@ -1,7 +1,7 @@
 import { sharedByCopies } from '../copies.js'
 import { warn } from '../warn.js'
 
-/** The texts that have been printed: one warning for each, however often a policy is made. */
+/** The printed warnings, so that each is printed once. */
 const printed = sharedByCopies('suspicious policies', () => new Set<string>())
 const MAX_PRINTED = 100
 
@@ -11,13 +11,13 @@ const COMMON_SECONDS: readonly number[] = [
 ]
 
 /**
- * Warns about a duration written as a number that looks like seconds: `window: 60` means 60 milliseconds. A duration with
- * a unit, such as `'60ms'`, is never suspicious.
+ * Warns about a number of milliseconds that looks like seconds: `window: 60` means 60 milliseconds. A duration with a unit,
+ * such as `'60ms'`, never causes a warning.
  */
 export function warnIfSuspicious(field: string, value: unknown): void {
   if (typeof value !== 'number') return
   if (value >= 100 && !COMMON_SECONDS.includes(value)) return
-  const text = `${field}: ${value} is ${value} milliseconds. Write '${value}s' for seconds, or '${value}ms' if milliseconds are meant.`
+  const text = `${field}: ${value} is ${value} milliseconds. Write '${value}s' for seconds, or '${value}ms' to keep milliseconds.`
   if (printed.has(text) || printed.size >= MAX_PRINTED) return
   printed.add(text)
   warn('POLICY_SUSPICIOUS', text)

@@ -118,7 +118,7 @@ function run(
       if (earlier === undefined) continue
       const cost = Math.max(1, Math.min(units, earlier.units))
       const result = refund(policy, state, now, earlier.now, cost)
-      if (result.given > 0) add('refund', cost)
+      if (result.units > 0) add('refund', cost)
       state = result.state
     } else {
       const open = openRecords(records, now)
