@@ -66,7 +66,10 @@ it('refunds a decision whole, or in parts of at most its cost in total', () => {
   expect(() => limiter.refund('\n', decision)).toThrow(expect.objectContaining({ code: 'KEY_INVALID' }))
   expect(limiter.refund('k', decision, 4)).toBe(4)
   expect(() => limiter.refund('k', decision, 3)).toThrow(
-    expect.objectContaining({ code: 'REFUND_INVALID', message: expect.stringContaining('remaining 2 units') }),
+    expect.objectContaining({
+      code: 'REFUND_INVALID',
+      message: expect.stringContaining('remaining 2 units'),
+    }),
   )
   expect(limiter.refund('k', decision, 2)).toBe(2)
   expect(() => limiter.refund('k', decision, 1)).toThrow(expect.objectContaining({ code: 'REFUND_INVALID' }))

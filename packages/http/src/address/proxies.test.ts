@@ -339,7 +339,7 @@ describe('invalid proxies are rejected, and the message names them', () => {
   it.each<[string, unknown, string, string]>([
     ['an entry that is not a range', { trusted: ['10.0.0.0/8', '10.0.0.0/33'] }, 'trusted', '"10.0.0.0/33"'],
     ['a name', { trusted: ['localhost'] }, 'trusted', "Write for example '10.0.0.0/8'"],
-    ['a number', { trusted: [10] }, 'trusted', '10, which is not an address'],
+    ['a number', { trusted: [10] }, 'trusted', 'must have addresses and ranges only, got 10'],
     ['one text', { trusted: '10.0.0.0/8' }, 'trusted', "['10.0.0.0/8']"],
     ['another header', { header: 'x-client-ip' }, 'header', "'x-forwarded-for' or 'forwarded'"],
     ['a prefix of 0', { ipv6Prefix: 0 }, 'ipv6Prefix', '1 to 128'],

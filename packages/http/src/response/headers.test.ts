@@ -365,8 +365,8 @@ describe('the standards', () => {
     [['draft-9'], 'got ["draft-9"]'],
     [['legacy', '__proto__'], '"__proto__"'],
     [[undefined], 'legacy, draft-6, draft-7, draft-8, draft-10'],
-    [['draft-7', 'draft-10'], 'write RateLimit-Policy differently'],
-    [['draft-6', 'legacy', 'draft-8'], 'write RateLimit-Policy differently'],
+    [['draft-7', 'draft-10'], 'whose RateLimit-Policy differs'],
+    [['draft-6', 'legacy', 'draft-8'], 'whose RateLimit-Policy differs'],
   ])('cannot be %o', (value, message) => {
     const check = () => assertStandards(value)
     expect(check).toThrow(TidegateError)
