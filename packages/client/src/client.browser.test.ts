@@ -24,7 +24,7 @@ const IN_THE_BROWSER = `(async () => {
   return { decisions: [one, ...many].map(({ cost, remaining }) => [cost, remaining]), waits, texts, node: typeof process }
 })()`
 
-it('the built package runs in a browser, without the modules of Node', async () => {
+it('the built package runs in a browser, without Node.js modules', async () => {
   const paths: string[] = []
   const server = createServer(async (request, response) => {
     const path = request.url ?? '/'

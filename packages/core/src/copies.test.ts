@@ -12,7 +12,7 @@ it('VERSION is the version in package.json', () => {
 })
 
 describe('the ES module and the CommonJS build in one process', () => {
-  it('are two copies', () => {
+  it('are separate copies', () => {
     expect(cjs.createLimiter).not.toBe(esm.createLimiter)
   })
 

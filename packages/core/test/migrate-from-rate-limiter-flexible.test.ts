@@ -114,7 +114,7 @@ describe('points and duration', () => {
   })
 })
 
-it('penalty: charge takes units whether or not they are there', async () => {
+it('penalty: charge takes units even if they exceed the limit', async () => {
   const { theirs, ours } = both()
   await consume(theirs, 8)
   check(ours, 8)
@@ -124,7 +124,7 @@ it('penalty: charge takes units whether or not they are there', async () => {
   expect(check(ours)).toMatchObject({ allowed: false })
 })
 
-it('reward: refund gives back units of a decision', async () => {
+it('reward: refund gives units of a decision back', async () => {
   const { theirs, ours } = both()
   await consume(theirs, 7)
   const decision = ours.check('key', 7)
@@ -246,7 +246,7 @@ it('RateLimiterUnion: take denies if one limit denies, and then takes from none'
 })
 
 describe('RateLimiterQueue', () => {
-  it('wait serves calls in order, when their units are there', async () => {
+  it('wait serves calls in order, when their units are available', async () => {
     const { theirs } = both({ points: 2, duration: 1 })
     const queue = new RateLimiterQueue(theirs)
     const limiter = createLimiter({ policy: fixedWindow({ limit: 2, window: '1s', start: 'first-request' }) })

@@ -328,7 +328,7 @@ describe('invalid input has its code:', () => {
   })
 })
 
-it("follows the service's numbers, not its own", async () => {
+it("uses the service's numbers, not its own", async () => {
   const old = definePolicy({ ...hundred, limit: 5 })
   const limiter = createRemoteLimiter({ ...may(), policy: old })
   expect(await limiter.check(newKey(), 50)).toMatchObject({ allowed: true, limit: 100, remaining: 50 })

@@ -98,7 +98,7 @@ describe('reserves like a limiter in this process:', () => {
     expect((await limiter.peek(key)).remaining).toBe(1000)
   })
 
-  it('at the end of a block, settles at the reserved units', async () => {
+  it('settles at the reserved units at the end of an await using block', async () => {
     const limiter = createRemoteLimiter({ ...may(), policy: fixed })
     const key = newKey()
     const reservation = await limiter.reserve(key, 10)
@@ -107,7 +107,7 @@ describe('reserves like a limiter in this process:', () => {
     expect((await limiter.peek(key)).remaining).toBe(990)
   })
 
-  it('at the end of a block, settles at the units that the service reserved', async () => {
+  it('settles at the units reserved by the service at the end of an await using block', async () => {
     const limiter = createRemoteLimiter({ ...may(), policy: 'fixed' })
     const key = newKey()
     const reservation = await limiter.reserve(key, 5000)

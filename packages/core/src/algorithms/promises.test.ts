@@ -122,7 +122,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('keeps every number exact, however much is charged', () => {
+  it('keeps every number exact, also after large charges', () => {
     holds(`exact-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ decision, after }) => {
         const { expiresAt: _, ...numbers } = { ...after } as Record<string, unknown>
@@ -148,7 +148,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('decides the same with a state that was kept for longer', () => {
+  it('decides the same with an expired state that was not deleted', () => {
     holds(`kept-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision }) => {
         if (before === undefined) return
@@ -158,7 +158,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('leaves no trace of a check that is refunded immediately', () => {
+  it('restores the state after an immediate refund', () => {
     holds(`undo-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, {}, ({ policy, now, cost, before, decision, after }) => {
         if (!decision.allowed) return
@@ -219,7 +219,7 @@ describe('no interval admits more than the bound, net of refunds', () => {
 
   const seeds = fc.integer({ min: 0, max: 2 ** 31 })
 
-  it('fixed window: the limit in each window, whatever it begins with', () => {
+  it('fixed window: admits at most the limit in each window of every kind', () => {
     holds('bound-fixed-window', seeds, (seed) => {
       const { policy, events } = admitted('fixed-window', seed)
       if (policy.algorithm !== 'fixed-window') throw new Error('not a fixed window')

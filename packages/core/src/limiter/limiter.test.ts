@@ -59,7 +59,7 @@ it('returns plain values on a store in this process, and promises on others', as
   expect(await check).toMatchObject({ allowed: true, remaining: 9 })
 })
 
-it('refunds a decision whole, or in parts of at most its cost in total', () => {
+it('refunds a decision as a whole or in parts, up to its cost', () => {
   const { limiter } = limiterOnClock()
   const decision = limiter.check('k', 6)
   // A refund with an invalid key is not recorded.

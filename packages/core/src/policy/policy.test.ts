@@ -33,7 +33,7 @@ describe('a policy', () => {
     expect(Object.getOwnPropertyDescriptors(back)).toStrictEqual(Object.getOwnPropertyDescriptors(policy))
   })
 
-  it('shows its numbers and nothing else', () => {
+  it('serializes only its numbers', () => {
     expect(
       JSON.parse(JSON.stringify(tokenBucket({ capacity: 10, refillRate: '100/1m', name: 'api' }))),
     ).toStrictEqual({
@@ -54,7 +54,7 @@ describe('a policy', () => {
     })
   })
 
-  it('shows an option only where it differs from its default', () => {
+  it('serializes an option only if it differs from its default', () => {
     const shown = (policy: object) => JSON.parse(JSON.stringify(policy))
     expect(
       shown(fixedWindow({ limit: 10, window: '1m', name: 'api', start: 'epoch', countDenied: false })),
@@ -105,7 +105,7 @@ describe('a policy', () => {
     expect(slidingWindowLog(login)).toMatchObject({ onStoreFailure: 'local', instances: 3 })
   })
 
-  it('counts alike, under the same name, whatever it does when its store fails', () => {
+  it('has the same numbers and generated name for every onStoreFailure', () => {
     const open = fixedWindow({ limit: 10, window: '1m' })
     const local = fixedWindow({ limit: 10, window: '1m', onStoreFailure: 'local', instances: 3 })
     expect(local.name).toBe(open.name)
@@ -149,7 +149,7 @@ describe('a policy', () => {
     expect(longest(10 ** 15 - 2)).not.toBe(longest(10 ** 15 - 1))
   })
 
-  it('has the same properties in the same order, whichever of them were given', () => {
+  it('has the same properties in the same order for every set of options', () => {
     const names = (policy: object) => Reflect.ownKeys(policy)
     const plain = tokenBucket({ capacity: 10, refillRate: 1 })
     const full = tokenBucket({

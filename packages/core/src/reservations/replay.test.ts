@@ -40,7 +40,7 @@ it('the level after a settlement is as if the actual units had been charged from
   })
 })
 
-it('the same with another capacity or another rate in the same unit from time to time', () => {
+it('the same holds if the capacity or the rate changes and the unit does not', () => {
   const policies = [
     tokenBucket({ capacity: 10, refillRate: '1/4ms', name: 'replayed' }),
     tokenBucket({ capacity: 4, refillRate: '1/4ms', name: 'replayed' }),
@@ -52,7 +52,7 @@ it('the same with another capacity or another rate in the same unit from time to
   })
 })
 
-it('the level is never higher than that if the unit of the rate changes', () => {
+it('the level is never higher if the unit of the rate changes', () => {
   const policies = [
     tokenBucket({ capacity: 10, refillRate: '1/4ms', name: 'replayed' }),
     tokenBucket({ capacity: 7, refillRate: '1/3ms', name: 'replayed' }),

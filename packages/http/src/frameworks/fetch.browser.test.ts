@@ -40,7 +40,7 @@ const IN_THE_BROWSER = `(async () => {
   return { statuses, calls, node: typeof process }
 })()`
 
-it('everything that is not for Node only runs in a browser', async () => {
+it('entries that are not for Node.js run in a browser', async () => {
   const { port, close } = await listen(async (request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
     if (path === '/') {

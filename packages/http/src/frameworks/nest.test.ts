@@ -178,7 +178,7 @@ describe('the guard of NestJS', () => {
     expect(statuses).toStrictEqual([200, 429, 429])
   })
 
-  it('rejects wrong options when the module is created', async () => {
+  it('rejects invalid options when the module is created', async () => {
     expect(() => RateLimitModule.forRoot({})).toThrow(/The limit must be limit and window/)
     expect(() => RateLimitModule.forRoot({ policy: one, cost: 2 })).toThrow(/can never be allowed/)
     expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5000 } as never)).toThrow(
@@ -198,7 +198,7 @@ describe('the guard of NestJS', () => {
     [{ policy: one, queue: true }, /leakyBucket\(\{ capacity: 20/],
     [{ policy: one, rules: [{ policy: one }] }, /got policy and rules/],
     [{ rules: [] }, /rules must be a list/],
-  ])('rejects wrong options when the decorator is applied: %j', (options, problem) => {
+  ])('rejects invalid options when the decorator is applied: %j', (options, problem) => {
     expect(() => RateLimit(options)).toThrow(problem)
   })
 

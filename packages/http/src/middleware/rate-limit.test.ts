@@ -231,7 +231,7 @@ describe('refunds', () => {
     await new Promise((resolve) => setImmediate(resolve))
   })
 
-  it('of a closed store, or by a function that throws, do not fail the request', async () => {
+  it('of a closed store, or with a refundWhen that throws, do not fail the request', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const limiter = limiterOf(two)
     const outcome = await define({ limiter, refundWhen: () => true }).check({})
@@ -264,7 +264,7 @@ describe('refunds', () => {
     expect(refund).not.toHaveBeenCalled()
   })
 
-  it('put leased units back into their lease: a bucket in the store must not get them', async () => {
+  it('return leased units to their lease, not to a bucket in the store', async () => {
     const memory = memoryStore()
     const refund = vi.fn(async () => 1)
     const store: Store & Pick<FullStore, 'takeUpTo'> = {
@@ -555,7 +555,7 @@ describe('a client without an address', () => {
     }
   })
 
-  it('is allowed behind a trusted hop that names the client', async () => {
+  it('is allowed behind a trusted proxy that sends the address', async () => {
     const { check } = withoutAddress({ policy: two, proxies: { hops: 1 } })
     const { headers } = await check({ headers: { 'x-forwarded-for': '203.0.113.9' } })
     expect(headers['x-ratelimit-remaining']).toBe('1')
@@ -672,7 +672,7 @@ describe('warnings about misuse', () => {
     expect(codes()).toStrictEqual(['TIDEGATE_LIMITER_IN_HANDLER'])
   })
 
-  it('are off with warnings: false', async () => {
+  it('are disabled by warnings: false', async () => {
     const codes = watch()
     const { check } = define({ limiter: limiterOf(two), key: '{header.x-user-id}', warnings: false })
     await check({ headers: { 'x-forwarded-for': '203.0.113.9' } })

@@ -83,7 +83,7 @@ describe('a path pattern', () => {
     expect(matches({ path: '/*-*-*-*-*-*.txt' }, `/${'-'.repeat(100_000)}`)).toBe(false)
   }, 10_000)
 
-  it('costs a long path hardly more with 100 rules than with one', () => {
+  it('matches a long path against 100 rules almost as fast as against one', () => {
     const path = `/x${'%3B%40'.repeat(10_000)}`
     const rules = Array.from({ length: 100 }, (_, i) =>
       rule({ match: { path: `/login-${i}` }, key: 'path:{path}' }),
@@ -186,7 +186,7 @@ describe('the limits of a request', () => {
     ])
   })
 
-  it('never throw, whatever the request contains', () => {
+  it('never throw for any request', () => {
     const all = [
       ...rules,
       rule({ match: { path: ['/a/**', '/{x}/b'], header: { a: '*' } }, key: '{path}:{ip}' }),
