@@ -66,14 +66,14 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
   const rules: Rules = { ...rightRules, ...mutation.rules }
   const countAs = mutation.countAs ?? ((same: RatePolicy) => same)
   const { lease: _, ...options } = policy
-  const plain = definePolicy(options) as RatePolicy
+  const policyWithoutLease = definePolicy(options) as RatePolicy
   const seen = new Set<string>()
   const trail: string[] = []
   const timeOf = ({ second }: State) => START_US + second * 1_000_000
 
   /** The state after an admission; undefined if the policy without a lease would have denied it. */
   function admit(state: State): State | undefined {
-    const { decision, state: judged } = decide(plain, state.judged, timeOf(state), 1)
+    const { decision, state: judged } = decide(policyWithoutLease, state.judged, timeOf(state), 1)
     return decision.allowed ? { ...state, judged } : undefined
   }
 

@@ -38,8 +38,8 @@ describe('a limiter whose policy has a lease', () => {
     opened.push(store)
     const make = () => createLimiter({ policy, store })
     expect(make().store).toBe(make().store)
-    const plain = createLimiter({ policy: fixedWindow({ ...numbers, name: 'plain' }), store })
-    expect(plain.store).not.toHaveProperty('leases')
+    const unleased = createLimiter({ policy: fixedWindow({ ...numbers, name: 'plain' }), store })
+    expect(unleased.store).not.toHaveProperty('leases')
   })
 
   it('spends its units while the store is unavailable, then falls back, without counting twice', async () => {

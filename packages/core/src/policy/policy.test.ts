@@ -55,12 +55,12 @@ describe('a policy', () => {
   })
 
   it('serializes an option only if it differs from its default', () => {
-    const shown = (policy: object) => JSON.parse(JSON.stringify(policy))
+    const serialized = (policy: object) => JSON.parse(JSON.stringify(policy))
     expect(
-      shown(fixedWindow({ limit: 10, window: '1m', name: 'api', start: 'epoch', countDenied: false })),
-    ).toStrictEqual(shown(fixedWindow({ limit: 10, window: '1m', name: 'api' })))
+      serialized(fixedWindow({ limit: 10, window: '1m', name: 'api', start: 'epoch', countDenied: false })),
+    ).toStrictEqual(serialized(fixedWindow({ limit: 10, window: '1m', name: 'api' })))
     expect(
-      shown(
+      serialized(
         fixedWindow({
           limit: 5,
           window: '15m',
@@ -81,11 +81,11 @@ describe('a policy', () => {
       countDenied: true,
       blockFor: 3_600_000,
     })
-    expect(shown(fixedWindow({ limit: 5, window: 'day', name: 'daily' }))).toMatchObject({
+    expect(serialized(fixedWindow({ limit: 5, window: 'day', name: 'daily' }))).toMatchObject({
       window: 'day',
       timeZone: 'UTC',
     })
-    expect(shown(concurrency({ limit: 5, name: 'jobs' }))).toMatchObject({ limit: 5, ttl: 30_000 })
+    expect(serialized(concurrency({ limit: 5, name: 'jobs' }))).toMatchObject({ limit: 5, ttl: 30_000 })
   })
 
   it('derives numbers that JSON does not show', () => {
@@ -151,7 +151,7 @@ describe('a policy', () => {
 
   it('has the same properties in the same order for every set of options', () => {
     const names = (policy: object) => Reflect.ownKeys(policy)
-    const plain = tokenBucket({ capacity: 10, refillRate: 1 })
+    const withoutOptions = tokenBucket({ capacity: 10, refillRate: 1 })
     const full = tokenBucket({
       instances: 2,
       onStoreFailure: 'closed',
@@ -159,7 +159,7 @@ describe('a policy', () => {
       refillRate: 1,
       capacity: 10,
     })
-    expect(names(full)).toStrictEqual(names(plain))
+    expect(names(full)).toStrictEqual(names(withoutOptions))
   })
 
   it('has a window of whole milliseconds, though doubles make 1004.9999999999999 of 1.005 s', () => {

@@ -64,8 +64,8 @@ describe('a template', () => {
   })
 
   it('has its text, and whether it hashes a value', () => {
-    const plain = parseTemplate('user:{header.x-user-id}')
-    expect([plain.text, plain.isSecret]).toStrictEqual(['user:{header.x-user-id}', false])
+    const template = parseTemplate('user:{header.x-user-id}')
+    expect([template.text, template.isSecret]).toStrictEqual(['user:{header.x-user-id}', false])
     expect(parseTemplate('{ip}:{header.a | sha256(cookie.sid)}').isSecret).toBe(true)
   })
 
@@ -237,10 +237,10 @@ describe('a value from a client', () => {
   })
 
   it('cannot be chosen to equal the hash of another client', () => {
-    const bare = parseTemplate('{header.x-user-id}')
-    const victim = bare.resolve(request({ 'x-user-id': 'x'.repeat(300) }))!
+    const headerTemplate = parseTemplate('{header.x-user-id}')
+    const victim = headerTemplate.resolve(request({ 'x-user-id': 'x'.repeat(300) }))!
     expect(victim).toMatch(/^sha256:[\da-f]{64}$/)
-    const attacker = bare.resolve(request({ 'x-user-id': victim }))
+    const attacker = headerTemplate.resolve(request({ 'x-user-id': victim }))
     expect(attacker).toMatch(/^sha256:[\da-f]{64}$/)
     expect(attacker).not.toBe(victim)
   })

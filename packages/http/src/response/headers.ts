@@ -173,30 +173,32 @@ const CANONICAL_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
 
 function writeLegacy(fields: Fields, limits: readonly ReportedLimit[], isDegraded: boolean): void {
   if (limits.length === 0) return
-  const shown = mostRestrictive(limits)
-  const { decision } = shown
+  const reported = mostRestrictive(limits)
+  const { decision } = reported
   fields['x-ratelimit-limit'] = integer(decision.limit)
   if (isDegraded) return
   fields['x-ratelimit-remaining'] = integer(decision.remaining)
-  fields['x-ratelimit-reset'] = integer(secondsUp(decision.timeMs, resetAfterMs(shown)))
+  fields['x-ratelimit-reset'] = integer(secondsUp(decision.timeMs, resetAfterMs(reported)))
 }
 
 function writeDraft6(fields: Fields, limits: readonly ReportedLimit[], isDegraded: boolean): void {
   if (limits.length === 0) return
-  const shown = mostRestrictive(limits)
-  const { decision } = shown
+  const reported = mostRestrictive(limits)
+  const { decision } = reported
   fields['ratelimit-limit'] = integer(decision.limit)
   if (isDegraded) return
   fields['ratelimit-remaining'] = integer(decision.remaining)
-  fields['ratelimit-reset'] = integer(secondsUntilMore(shown))
+  fields['ratelimit-reset'] = integer(secondsUntilMore(reported))
   fields['ratelimit-policy'] = listOf(limits, ({ policy, decision }) => membersOf(policy, decision).numbered)
 }
 
 function writeDraft7(fields: Fields, limits: readonly ReportedLimit[], isDegraded: boolean): void {
   if (limits.length === 0 || isDegraded) return
-  const shown = mostRestrictive(limits)
-  const { decision } = shown
-  const [limit, remaining, reset] = [decision.limit, decision.remaining, secondsUntilMore(shown)].map(integer)
+  const reported = mostRestrictive(limits)
+  const { decision } = reported
+  const [limit, remaining, reset] = [decision.limit, decision.remaining, secondsUntilMore(reported)].map(
+    integer,
+  )
   fields.ratelimit = `limit=${limit}, remaining=${remaining}, reset=${reset}`
   fields['ratelimit-policy'] = listOf(limits, ({ policy, decision }) => membersOf(policy, decision).numbered)
 }

@@ -233,10 +233,10 @@ function hostOf(url: string, text: string, defaultPort: number): Host {
 
 function invalid(url: string, why: string): TidegateError {
   // Never with the password, because the message may be logged.
-  const shown = url.replace(/^([a-z+]*:)?(\/\/)?.*@/is, '$1$2…@')
+  const redactedUrl = url.replace(/^([a-z+]*:)?(\/\/)?.*@/is, '$1$2…@')
   return new TidegateError(
     'OPTION_INVALID',
-    `${show(shown)} is not a valid Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
+    `${show(redactedUrl)} is not a valid Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
     { field: 'url' },
   )
 }
