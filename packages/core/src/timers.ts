@@ -24,6 +24,35 @@ export const platformTimers: Timers = {
   },
 }
 
+/** A callback that runs at the earliest of several requested times. */
+export interface Alarm {
+  /** Runs the callback at this time of `timers.now()`, or earlier if an earlier time was requested. */
+  setBy(ms: number): void
+  cancel(): void
+}
+
+/** Creates an alarm on one timer, which does not keep the process alive. */
+export function createAlarm(timers: Timers, run: () => void): Alarm {
+  let dueMs = Number.POSITIVE_INFINITY
+  let timer: unknown
+
+  function onTimer(): void {
+    dueMs = Number.POSITIVE_INFINITY
+    run()
+  }
+
+  return {
+    setBy(ms) {
+      if (ms >= dueMs) return
+      timers.cancel(timer)
+      dueMs = ms
+      timer = timers.after(Math.max(1, Math.ceil(ms - timers.now())), onTimer)
+      timers.unref(timer)
+    },
+    cancel: () => timers.cancel(timer),
+  }
+}
+
 const platform = globalThis as unknown as {
   performance?: { now(): number }
   setTimeout(run: () => void, ms: number): unknown

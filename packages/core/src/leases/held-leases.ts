@@ -3,7 +3,7 @@ import type { Decision } from '../decision.js'
 import type { Policy } from '../policy/index.js'
 import type { Call, FullStore, MaybePromise, Store, TakeUpToResult } from '../store/store.js'
 import { storeClosed } from '../store/store-error.js'
-import type { Timers } from '../timers.js'
+import { createAlarm, type Timers } from '../timers.js'
 import { arrivalsOf, type BusyKey, createBusyKeys, endGeneration } from './busy-keys.js'
 import {
   isAlive,
@@ -50,8 +50,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
   const keys = createBusyKeys(timers.now)
   /** The leases with units left. One timer ends all of them. */
   const openLeases = new Set<Lease>()
-  let timer: unknown
-  let sweepAtMs = Number.POSITIVE_INFINITY
+  const alarm = createAlarm(timers, sweep)
   let isClosed = false
   const counts = { checks: 0, leasedChecks: 0, storeCalls: 0, unitsLapsed: 0 }
 
@@ -63,27 +62,17 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
   function watch(lease: Lease): void {
     if (lease.left === 0 || openLeases.has(lease)) return
     openLeases.add(lease)
-    sweepBy(endMsOf(lease))
-  }
-
-  /** Schedules a sweep at this time or earlier. A lease of another policy can end before the current timer. */
-  function sweepBy(ms: number): void {
-    if (ms >= sweepAtMs) return
-    timers.cancel(timer)
-    sweepAtMs = ms
-    timer = timers.after(Math.max(1, Math.ceil(ms - timers.now())), sweep)
-    timers.unref(timer)
+    alarm.setBy(endMsOf(lease))
   }
 
   function sweep(): void {
-    sweepAtMs = Number.POSITIVE_INFINITY
     const at = now()
     let nextMs = Number.POSITIVE_INFINITY
     for (const lease of openLeases) {
       if (isAlive(lease, at)) nextMs = Math.min(nextMs, endMsOf(lease))
       else lapse(lease)
     }
-    sweepBy(nextMs)
+    alarm.setBy(nextMs)
   }
 
   /** Ends a lease and gives back its unspent units. */
@@ -231,7 +220,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
     async close(): Promise<void> {
       const leases = [...openLeases]
       openLeases.clear()
-      timers.cancel(timer)
+      alarm.cancel()
       const refunds = leases.map((lease) => {
         const { left } = lease
         lease.left = 0

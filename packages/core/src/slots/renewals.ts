@@ -1,7 +1,7 @@
 import { sharedByCopies } from '../copies.js'
 import type { MaybePromise, SlotRequest } from '../store/store.js'
 import { isStoreFailure } from '../store/store-error.js'
-import { platformTimers, type Timers } from '../timers.js'
+import { createAlarm, platformTimers, type Timers } from '../timers.js'
 
 /** A store that can renew slots. Results: true if a slot was renewed, false if it is gone, undefined if unknown. */
 export interface RenewingStore {
@@ -49,19 +49,9 @@ interface Schedule {
  */
 export function createRenewals(timers: Timers): Renewals {
   const schedules = new Map<HeldSlot, Schedule>()
-  let timerMs = Number.POSITIVE_INFINITY
-  let timer: unknown
+  const alarm = createAlarm(timers, renewDue)
 
-  function wakeAt(dueMs: number): void {
-    if (dueMs >= timerMs) return
-    timers.cancel(timer)
-    timerMs = dueMs
-    timer = timers.after(Math.max(1, Math.ceil(dueMs - timers.now())), onTimer)
-    timers.unref(timer)
-  }
-
-  function onTimer(): void {
-    timerMs = Number.POSITIVE_INFINITY
+  function renewDue(): void {
     const nowMs = timers.now()
     const dueByStore = new Map<RenewingStore, HeldSlot[]>()
     for (const [slot, schedule] of schedules) {
@@ -85,7 +75,7 @@ export function createRenewals(timers: Timers): Renewals {
       if (!isSending) nextMs = Math.min(nextMs, dueMs)
       if (slot.endsAtDeadline) nextMs = Math.min(nextMs, slot.confirmedMs + slot.ttlMs)
     }
-    if (nextMs < Number.POSITIVE_INFINITY) wakeAt(nextMs)
+    alarm.setBy(nextMs)
   }
 
   /** Sends one call after the other, so that thousands of slots do not delay checks. */
@@ -142,7 +132,7 @@ export function createRenewals(timers: Timers): Renewals {
     add(slot) {
       const dueMs = slot.confirmedMs + slot.ttlMs * PERIOD
       schedules.set(slot, { dueMs, isSending: false })
-      wakeAt(dueMs)
+      alarm.setBy(dueMs)
     },
     remove(slot) {
       // The timer keeps running: restarting it for every short request would cost more than one idle run.
