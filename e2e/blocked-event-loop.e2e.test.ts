@@ -1,32 +1,31 @@
 import type { ChildProcess } from 'node:child_process'
-import type { RedisServer } from '@tidegate/fixtures/redis-server'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { report } from './src/figures.js'
-import { startHealthyRedis } from './src/processes/healthy-redis.js'
-import { compareLimiter, compareService, expectLimitHeld, figuresOf, inWords } from './src/slow-process.js'
+import { useHealthyRedis } from './src/processes/healthy-redis.js'
+import {
+  compareLimiter,
+  compareService,
+  expectLimitHeld,
+  figuresOf,
+  inWords,
+  SLOW_PROCESS_TIMEOUT_MS,
+} from './src/slow-process.js'
 
 /** See `block-loop.mjs`. */
 const BLOCKED_MS = 200
 const nodeArgs = ['--import', new URL('./src/processes/block-loop.mjs', import.meta.url).href]
 
-/** Generous: on a busy machine a starved process takes long. */
-const TIMEOUT_MS = 240_000
-
-let redis: RedisServer
-beforeEach(async () => {
-  redis = await startHealthyRedis()
-})
-afterEach(() => redis?.stop())
+const redis = useHealthyRedis()
 
 it(
-  'a process whose event loop is blocked for 200 ms at a time admits what the limit allows',
+  'a process whose event loop is blocked for 200 ms at a time admits at most the limit',
   async () => {
     async function slowDown(process: ChildProcess) {
       process.kill('SIGUSR2')
       return { end: async () => {} }
     }
-    const library = await compareLimiter({ redisUrl: redis.url, nodeArgs, slowDown })
-    const service = await compareService({ redisUrl: redis.url, nodeArgs, slowDown })
+    const library = await compareLimiter({ redisUrl: redis().url, nodeArgs, slowDown })
+    const service = await compareService({ redisUrl: redis().url, nodeArgs, slowDown })
     report({
       name: 'blocked-event-loop',
       place: 14,
@@ -41,5 +40,5 @@ it(
     expectLimitHeld(library)
     expectLimitHeld(service)
   },
-  TIMEOUT_MS,
+  SLOW_PROCESS_TIMEOUT_MS,
 )

@@ -35,7 +35,7 @@ it('`closed` without Redis: 503 with Retry-After and a problem body for every ch
     await redis.kill()
     await pause(1000)
     const url = `${service.url}${CHECK}?policy=log&key=k`
-    const plain = await http.get(url)
+    const jsonResponse = await http.get(url)
     const problem = await http.get(url, { accept: 'application/problem+json' })
     await pause(1000)
     await redis.restart()
@@ -51,7 +51,7 @@ it('`closed` without Redis: 503 with Retry-After and a problem body for every ch
       fault: '`closed` with Redis down',
       promise: '503, Retry-After, problem body',
       seen:
-        `${whole(lost.length)} checks answered 503 with Retry-After: ${plain.headers['retry-after']}, none allowed; ` +
+        `${whole(lost.length)} checks answered 503 with Retry-After: ${jsonResponse.headers['retry-after']}, none allowed; ` +
         `200 and 429 again ${whole(Math.max(0, backAfterMs))} ms after the restart`,
       figures: { checks: load.made.length, lost: lost.length, backAfterMs },
     })
@@ -65,12 +65,12 @@ it('`closed` without Redis: 503 with Retry-After and a problem body for every ch
     expect(
       load.made.filter(({ allowed, startMs }) => allowed && startMs > killedMs && startMs < restartedMs),
     ).toStrictEqual([])
-    expect([plain.status, problem.status]).toStrictEqual([503, 503])
-    for (const { headers } of [plain, problem]) {
+    expect([jsonResponse.status, problem.status]).toStrictEqual([503, 503])
+    for (const { headers } of [jsonResponse, problem]) {
       expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
       expect(headers['x-ratelimit-degraded']).toBe('closed')
     }
-    expect(JSON.parse(plain.body)).toMatchObject({ error: 'rate_limiter_unavailable' })
+    expect(JSON.parse(jsonResponse.body)).toMatchObject({ error: 'rate_limiter_unavailable' })
     expect(problem.headers['content-type']).toMatch(/^application\/problem\+json/)
     expect(JSON.parse(problem.body)).toMatchObject({ status: 503, title: expect.any(String) })
     expect(backAfterMs).toBeLessThanOrEqual(2000)

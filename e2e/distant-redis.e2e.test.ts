@@ -27,7 +27,7 @@ afterEach(async () => {
   await redis?.stop()
 })
 
-it('Redis 30 ms away, 400 checks a second, default deadline: the store answers', async () => {
+it('Redis 30 ms away, 400 checks a second, default deadline: the store decides', async () => {
   const made = { library: await checkByLibrary(), service: await checkByService() }
   const late = await distance.late()
   // While the proxy had no processor time, Redis was more than 30 ms away.

@@ -83,7 +83,7 @@ it('four processes that are killed and stopped, with clocks that differ, never r
   expect(free.remaining).toBe(LIMIT)
 })
 
-it('work that ignores the loss of its slot is found', async () => {
+it('detects work that ignores the loss of its slot', async () => {
   const deaf = await start({ heedsSignal: false })
   await pause(500)
   deaf.process.kill('SIGSTOP')

@@ -17,7 +17,7 @@ afterEach(async () => {
   await redis?.stop()
 })
 
-it('Redis that is killed and restarted: every check is answered in time, and limits are exact within 2 s', async () => {
+it('Redis that is killed and restarted: every check is decided in time, and limits are exact within 2 s', async () => {
   await pause(2000)
   const killedMs = nowMs()
   await redis.kill()

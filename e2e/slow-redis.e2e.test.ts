@@ -33,7 +33,7 @@ afterEach(async () => {
   await redis?.stop()
 })
 
-it('Redis that answers late, in part or not at all: every check is answered within its deadline', async () => {
+it('Redis that responds late, partly or not at all: every check is decided within its deadline', async () => {
   const limits = fiveLimits()
   const store = withFallback(new RedisStore(proxy.url, { denialCacheMs: 0 }), {
     deadlineMs: DEADLINE_MS,

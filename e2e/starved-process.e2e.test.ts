@@ -1,28 +1,27 @@
-import type { RedisServer } from '@tidegate/fixtures/redis-server'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { report } from './src/figures.js'
 import { createHttpClient } from './src/http-client.js'
 import { askService } from './src/load.js'
-import { startHealthyRedis } from './src/processes/healthy-redis.js'
+import { useHealthyRedis } from './src/processes/healthy-redis.js'
 import { startLimiter } from './src/processes/limiter-process.js'
 import { startService } from './src/processes/service.js'
 import { type Starvation, starve } from './src/processes/starve.js'
-import { compareLimiter, compareService, expectLimitHeld, figuresOf, inWords } from './src/slow-process.js'
+import {
+  compareLimiter,
+  compareService,
+  expectLimitHeld,
+  figuresOf,
+  inWords,
+  SLOW_PROCESS_TIMEOUT_MS,
+} from './src/slow-process.js'
 import { storeFailuresOf } from './src/store-failures.js'
 
 const MIN_STOPS = 20
 
-/** Generous: on a busy machine a starved process takes long. */
-const TIMEOUT_MS = 240_000
-
-let redis: RedisServer
-beforeEach(async () => {
-  redis = await startHealthyRedis()
-})
-afterEach(() => redis?.stop())
+const redis = useHealthyRedis()
 
 it(
-  'a process with a tenth of a core and an idle Redis admits what the limit allows',
+  'a process with a tenth of a core and an idle Redis admits at most the limit',
   async () => {
     const methods = new Set<string>()
     let stops = 0
@@ -36,8 +35,8 @@ it(
         },
       }
     }
-    const library = await compareLimiter({ redisUrl: redis.url, slowDown })
-    const service = await compareService({ redisUrl: redis.url, slowDown })
+    const library = await compareLimiter({ redisUrl: redis().url, slowDown })
+    const service = await compareService({ redisUrl: redis().url, slowDown })
     const method = [...methods].join(', ')
     report({
       name: 'starved-process',
@@ -52,7 +51,7 @@ it(
     expectLimitHeld(library)
     expectLimitHeld(service)
   },
-  TIMEOUT_MS,
+  SLOW_PROCESS_TIMEOUT_MS,
 )
 
 const cold = { algorithm: 'fixed-window', limit: 10, window: '365d', name: 'cold' } as const
@@ -61,7 +60,7 @@ it(
   'a limiter that is starved from its start on connects, and reports no failed store',
   async () => {
     let starvation: Starvation | undefined
-    const limiter = await startLimiter(redis.url, cold, {
+    const limiter = await startLimiter(redis().url, cold, {
       async onSpawn(child) {
         starvation = await starve(child)
       },
@@ -76,14 +75,14 @@ it(
       await starvation?.end()
     }
   },
-  TIMEOUT_MS,
+  SLOW_PROCESS_TIMEOUT_MS,
 )
 
 it(
   'a service that is starved from its start on connects, and reports no failed store',
   async () => {
     let starvation: Starvation | undefined
-    const yaml = `store: '${redis.url}'\npolicies: { cold: { algorithm: fixed-window, limit: 10, window: 365d } }`
+    const yaml = `store: '${redis().url}'\npolicies: { cold: { algorithm: fixed-window, limit: 10, window: 365d } }`
     const service = await startService(yaml, {
       async onSpawn(child) {
         starvation = await starve(child)
@@ -103,5 +102,5 @@ it(
       await starvation?.end()
     }
   },
-  TIMEOUT_MS,
+  SLOW_PROCESS_TIMEOUT_MS,
 )

@@ -36,7 +36,7 @@ it.each([
   expect([status, stdout]).toStrictEqual([1, expect.stringContaining(warning)])
 })
 
-it('finds a function that is used before the file that defines it', () => {
+it('detects a function that is used before its definition', () => {
   const file = join(copy, 'lua', 'lib', 'exact.lua')
   writeFileSync(file, `${readFileSync(file, 'utf8')}\ntoken_bucket()\n`)
   const { status, stdout } = check()

@@ -12,6 +12,9 @@ import { storeFailuresOf } from './store-failures.js'
  * admits; a window of a year makes the allowed number exact.
  */
 
+/** Generous, because a slow process takes long on a busy machine. */
+export const SLOW_PROCESS_TIMEOUT_MS = 240_000
+
 const LIMIT = 50
 /** Checks of each key, in a row. */
 const PER_KEY = 200

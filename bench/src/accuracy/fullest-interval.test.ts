@@ -8,7 +8,7 @@ it('an interval does not contain its end', () => {
   expect(fullestInterval(at(0, 1000), 1000)).toBe(1)
 })
 
-it('it can begin anywhere', () => {
+it('an interval can begin anywhere', () => {
   expect(fullestInterval(at(0, 900, 950, 1000, 1800), 1000)).toBe(4)
 })
 
@@ -17,6 +17,6 @@ it('an admission counts only if it lies in the interval as a whole', () => {
   expect(fullestInterval([{ start: 0, end: 5 }, ...at(10)], 1000)).toBe(2)
 })
 
-it('without admissions it is 0', () => {
+it('is 0 without admissions', () => {
   expect(fullestInterval([], 1000)).toBe(0)
 })

@@ -6,7 +6,7 @@ import { setUp } from './core-set-up.js'
 const keys = makeKeys(50)
 const order = makeOrder(50, 200)
 
-test('an order has every key equally often, shuffled', () => {
+test('an order has every key equally often, in random order', () => {
   const counts = new Array<number>(50).fill(0)
   for (const index of order) counts[index]!++
   expect(new Set(counts)).toEqual(new Set([4]))

@@ -50,10 +50,10 @@ async function measure(name: string, contender: string): Promise<Figures> {
     const otherUpstream = await started(startUpstream())
     const proxy = await started(startProxy(contender, upstream.url))
     await assertProxies(contender, proxy.url, upstream.url)
-    const bare = await started(startProxy(BARE_PROXY, otherUpstream.url))
-    for (const one of [proxy, bare]) await loadWithWrk(one.url, load, WARM_UP_SECONDS)
+    const baseline = await started(startProxy(BARE_PROXY, otherUpstream.url))
+    for (const one of [proxy, baseline]) await loadWithWrk(one.url, load, WARM_UP_SECONDS)
     const before = await countAt(upstream.url)
-    const { requests, figures } = await loadByTurns(proxy, bare, load, scenario)
+    const { requests, figures } = await loadByTurns(proxy, baseline, load, scenario)
     assertPassedOn(contender, requests, (await countAt(upstream.url)) - before, scenario)
     return figures
   } finally {

@@ -51,12 +51,12 @@ async function measure(name: string, contender: string): Promise<Figures> {
 async function startBareRoute(): Promise<ServerUnderLoad> {
   const service = await startTidegate('memory')
   const response = await responseOf(service.url).finally(service.stop)
-  const bare = await startBare(response)
+  const baseline = await startBare(response)
   try {
-    await assertAlike(response, bare.url)
-    return bare
+    await assertAlike(response, baseline.url)
+    return baseline
   } catch (error) {
-    await bare.stop()
+    await baseline.stop()
     throw error
   }
 }
@@ -71,15 +71,15 @@ async function measureFlatOut(
   contender: string,
 ): Promise<Figures> {
   const load = { args: ['check', String(scenario.keys)], connections: scenario.connections }
-  const bare = await startBareRoute()
+  const baseline = await startBareRoute()
   try {
-    for (const one of [server, bare]) await loadWithWrk(one.url, load, WARM_UP_SECONDS)
+    for (const one of [server, baseline]) await loadWithWrk(one.url, load, WARM_UP_SECONDS)
     const before = contender === BARE_ROUTE ? undefined : await countedBy(server.url)
-    const { requests, figures } = await loadByTurns(server, bare, load, scenario)
+    const { requests, figures } = await loadByTurns(server, baseline, load, scenario)
     const failures = before === undefined ? 0 : await failuresSince(before, server, requests, scenario)
     return failures > requests / 100 ? withoutThroughput(figures, failures) : { ...figures, failures }
   } finally {
-    await bare.stop()
+    await baseline.stop()
   }
 }
 

@@ -32,8 +32,8 @@ it('the bare route sends the response of the service', async () => {
   const { url } = await keep(startTidegate('memory'))
   const response = await responseOf(url)
   expect(Object.keys(response.headers)).toContain('ratelimit-policy')
-  const bare = await keep(startBare(response))
-  await assertAlike(response, bare.url)
+  const baseline = await keep(startBare(response))
+  await assertAlike(response, baseline.url)
   const { 'x-ratelimit-limit': _, ...headers } = response.headers
   const lighter = await keep(startBare({ ...response, headers }))
   await expect(assertAlike(response, lighter.url)).rejects.toThrow('a different headers')

@@ -13,10 +13,10 @@ export async function responseOf(url: string): Promise<FixedResponse> {
 
 /** Throws unless the bare route sends the same headers and body. */
 export async function assertAlike(service: FixedResponse, bareUrl: string): Promise<void> {
-  const bare = await responseOf(bareUrl)
+  const baseline = await responseOf(bareUrl)
   for (const [part, expected, actual] of [
-    ['headers', Object.keys(service.headers), Object.keys(bare.headers)],
-    ['body', service.body, bare.body],
+    ['headers', Object.keys(service.headers), Object.keys(baseline.headers)],
+    ['body', service.body, baseline.body],
   ]) {
     if (JSON.stringify(expected) === JSON.stringify(actual)) continue
     throw new Error(`Set-up: the bare route sends a different ${part}: ${JSON.stringify(actual)}`)

@@ -24,7 +24,7 @@ const IN_THE_BROWSER = `(async () => {
   return { decisions: [one, ...many].map(({ cost, remaining }) => [cost, remaining]), waits, texts, node: typeof process }
 })()`
 
-it('the built package runs in a browser, without the modules of Node', async () => {
+it('the built package runs in a browser, without Node.js modules', async () => {
   const paths: string[] = []
   const server = createServer(async (request, response) => {
     const path = request.url ?? '/'
@@ -42,14 +42,14 @@ it('the built package runs in a browser, without the modules of Node', async () 
       return response.setHeader('cache-control', 'max-age=60').end('data')
     }
     const { checks, permits } = JSON.parse(body)
-    const decided = (cost: number) => ({
+    const decisionBody = (cost: number) => ({
       allowed: true,
       limit: 10,
       remaining: 10 - cost,
       resetAfterSeconds: 1,
     })
-    const results = checks?.map((check: { permits: number }) => decided(check.permits))
-    response.end(JSON.stringify(results === undefined ? decided(permits) : { allowed: true, results }))
+    const results = checks?.map((check: { permits: number }) => decisionBody(check.permits))
+    response.end(JSON.stringify(results === undefined ? decisionBody(permits) : { allowed: true, results }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const browser = await launchBrowser()

@@ -1,12 +1,12 @@
 import { optionInvalid, show } from '@tidegate/core'
 
-/** The runtime's `fetch`, or a function with the same signature. */
+/** The type of `fetch`, and of functions that wrap it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-/** Rejects values that are not functions, such as options without a `fetch` before them; `like` is an example. */
-export function assertFetch(fetch: unknown, like: string): asserts fetch is Fetch {
+/** Throws `OPTION_INVALID` for values that are not functions, such as options in place of `fetch`. */
+export function assertFetch(fetch: unknown, example: string): asserts fetch is Fetch {
   if (typeof fetch === 'function') return
-  const message = `fetch must be a function like the global one, got ${show(fetch)}. Write for example ${like}.`
+  const message = `fetch must be a function with the signature of the global fetch, got ${show(fetch)}. Write for example ${example}.`
   throw optionInvalid('fetch', message)
 }
 
@@ -14,7 +14,7 @@ export function assertFetch(fetch: unknown, like: string): asserts fetch is Fetc
 export interface FetchCall {
   /** Absolute, without a fragment. */
   readonly url: string
-  /** As `Request` normalizes it: `get` becomes `GET`. */
+  /** The method as normalized by `Request`: `get` becomes `GET`. */
   readonly method: string
   readonly headers: Headers
   readonly signal: AbortSignal | undefined
@@ -32,7 +32,7 @@ export function callOf(input: string | URL | Request, init: RequestInit = {}): F
     method: init.method ?? request?.method ?? 'GET',
     headers: init.headers ?? request?.headers ?? {},
   })
-  // A null signal removes the one of the request.
+  // A null signal removes the signal of the request.
   const signal = init.signal === undefined ? request?.signal : init.signal
   return {
     url: url.replace(/#.*$/s, ''),
@@ -48,7 +48,7 @@ function mayHaveBody(request: Request | undefined, method: string): boolean {
   return request !== undefined && request.body !== null && method !== 'GET' && method !== 'HEAD'
 }
 
-/** By its properties, because a Request may come from another realm or package. */
+/** Checks properties, because a Request may come from another realm or package. */
 function isRequest(input: string | URL | Request): input is Request {
   return typeof input === 'object' && 'headers' in input && 'url' in input
 }

@@ -1,7 +1,7 @@
 import type { Fetch } from '../src/fetch.js'
 
 /** The real fetch, with a record of its calls: the last part of the path, and the body. */
-export function notedFetch(): { fetch: Fetch; calls: { path: string; body: unknown }[] } {
+export function recordingFetch(): { fetch: Fetch; calls: { path: string; body: unknown }[] } {
   const calls: { path: string; body: unknown }[] = []
   return {
     calls,

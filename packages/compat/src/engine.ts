@@ -12,15 +12,16 @@ import {
 } from '@tidegate/core'
 import { COUNT_ALL, type PolicyNumbers, windowPolicy } from './policies.js'
 
-/** A store counts by the numbers of the library's options. A limiter counts by its own policy. */
+/** A store, which counts by the limits in the library's options, or a limiter, which counts by its own policy. */
 export type LimiterOrStore = Limiter | Store
 
+/** Options of `tidegateStore`. */
 export interface TidegateStoreOptions {
-  /** The name under which the store keeps the counts. Default: a name made of the numbers. */
+  /** The name under which the store keeps the counts. Default: generated from the numbers. */
   name?: string
   /**
-   * What to do when the store is unavailable: `'open'` allows, `'closed'` fails the request, `'local'` counts in this
-   * process. Default: the library's own option, or `'open'` if it has none. A limiter's policy decides for itself.
+   * The behaviour while the store is unavailable: `'open'` allows, `'closed'` fails the request, `'local'` counts in this
+   * process. Default: the library's own option, or `'open'` if it has none. Ignored for a limiter, whose policy decides.
    */
   onStoreFailure?: OnStoreFailure
 }
@@ -30,14 +31,14 @@ export interface Engine {
   /** The limiter that was passed; undefined for a store. */
   readonly limiter: Limiter | undefined
   readonly isInProcess: boolean
-  /** The limiter for these numbers, of windows that start with the first request unless `define` makes others. */
+  /** Returns the limiter for these numbers. Default policy: windows that begin with the first request. */
   limiterFor(numbers: PolicyNumbers, define?: (numbers: PolicyNumbers) => Policy): Limiter
 }
 
 export function createEngine(limiterOrStore: LimiterOrStore = new MemoryStore()): Engine {
   const limiter = isLimiter(limiterOrStore) ? limiterOrStore : undefined
   if (limiter !== undefined) assertRatePolicy(limiter.policy, 'tidegateStore')
-  // The probe rejects a value that is not a store, with the line to write instead.
+  // Creating a limiter rejects a value that is not a store, with the line to write instead.
   const { store } = limiter ?? createLimiter({ policy: PROBE, store: limiterOrStore as Store })
   const limiters = new Map<string, Limiter>()
 
@@ -68,7 +69,7 @@ export function createEngine(limiterOrStore: LimiterOrStore = new MemoryStore())
   }
 }
 
-/** `POLICY_UNNAMED` names the numbers of the library's options and the place for the name. */
+/** Creates a limiter. Its `POLICY_UNNAMED` error has the numbers of the library's options. */
 function createNamedLimiter(policy: Policy, store: Store, { limit, windowMs }: PolicyNumbers): Limiter {
   try {
     return createLimiter({ policy, store })
@@ -77,20 +78,20 @@ function createNamedLimiter(policy: Policy, store: Store, { limit, windowMs }: P
     const numbers = limit === COUNT_ALL ? '' : `limit ${limit} and `
     throw new TidegateError(
       'POLICY_UNNAMED',
-      `Two limits with ${numbers}a window of ${windowMs} ms on one store have no name, so they would share one count. Give each a name, for example tidegateStore(store, { name: 'login' }); to share one count on purpose, give both the same name.`,
+      `Two limits with ${numbers}a window of ${windowMs} ms on one store have no name, so they would share one count. Give each a name, for example tidegateStore(store, { name: 'login' }). To share one count on purpose, give both the same name.`,
       { field: 'name' },
     )
   }
 }
 
-/** Limits and windows can be functions of the request, so their number has no bound of its own. */
+/** Bounded, because limits and windows can be functions of the request. */
 const MAX_LIMITERS = 1000
 
 const PROBE = windowPolicy({ limit: 1, windowMs: 1000, name: 'compat-probe' })
 
 export function parseOptions(options: TidegateStoreOptions): TidegateStoreOptions {
   assertOptions('tidegateStore()', options, ['name', 'onStoreFailure'])
-  // Validated at once: the library's own numbers may come only with the first request.
+  // Validates the options immediately, because the library's numbers may only be known at the first request.
   windowPolicy({ limit: 1, windowMs: 1000, ...options })
   return options
 }
@@ -99,7 +100,7 @@ function isLimiter(value: LimiterOrStore): value is Limiter {
   return typeof value === 'object' && value !== null && 'policy' in value && 'check' in value
 }
 
-/** The library denies by its own limit, the limiter by its policy's. */
+/** Rejects a limiter with another limit, because the library denies by its own limit. */
 function assertSameLimit({ name, limit }: Policy, libraryLimit: unknown): void {
   if (libraryLimit === limit) return
   throw new TidegateError(

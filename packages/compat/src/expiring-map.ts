@@ -1,4 +1,4 @@
-/** A map whose entries end after a time each. When it is full, the oldest entry is removed. */
+/** A map whose entries expire. When it is full, a new entry replaces the oldest one. */
 export function createExpiringMap<T>(maxEntries = 10_000) {
   const entries = new Map<string, { value: T; untilMs: number }>()
 

@@ -61,7 +61,7 @@ describe('counting', () => {
     expect(await other.get('a')).toMatchObject({ totalHits: 4 })
   })
 
-  it('takes a hit back, but never below zero, and keeps the window open', async () => {
+  it('takes a hit back, not below zero, and keeps the window open', async () => {
     const store = storeFor({ ...MINUTE, skipFailedRequests: true })
     await store.increment('a')
     vi.setSystemTime(1_030_000)
@@ -185,7 +185,7 @@ describe('an unavailable store', () => {
     expect(await hono.increment('a')).toMatchObject({ totalHits: 1 })
   })
 
-  it('denies with closed and passOnStoreError, which would allow every request', async () => {
+  it('denies with closed, even with passOnStoreError', async () => {
     const settings = { ...MINUTE, passOnStoreError: true }
     const store = storeFor(settings, brokenStore(), { onStoreFailure: 'closed' })
     expect((await store.increment('a')).totalHits).toBeGreaterThan(1e14)

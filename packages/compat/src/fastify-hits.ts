@@ -3,14 +3,15 @@ import type { Engine, TidegateStoreOptions } from './engine.js'
 import { createHits, unlessUnavailable } from './hits.js'
 import { COUNT_ALL, isPolicyLimit, MAX_DURATION_MS } from './policies.js'
 
-/** The answer that @fastify/rate-limit expects of its store. */
+/** The result that @fastify/rate-limit expects of its store. */
 export interface FastifyHit {
+  /** The number of hits so far. */
   current: number
-  /** Milliseconds. */
+  /** The time until the reset, in milliseconds. */
   ttl: number
 }
 
-/** How a client that continues above its limit is treated. */
+/** The options of @fastify/rate-limit for clients above their limit. */
 export interface ExceedingSettings {
   ban?: number | undefined
   continueExceeding?: boolean | undefined
@@ -21,9 +22,9 @@ export interface ExceedingSettings {
 export type FastifyHits = ReturnType<typeof createFastifyHits>
 
 /**
- * The hits of one plugin or route. A plain limit denies without counting, so that the denial cache answers. A ban needs
- * every hit counted. With `continueExceeding` and `exponentialBackoff`, the first hit above the limit blocks the client in
- * the same step, and each further hit prolongs that block.
+ * Counts the hits of one plugin or route. Without these options, denied hits are not counted, so they can be answered from
+ * the denial cache. A ban counts every hit. With `continueExceeding` and `exponentialBackoff`, the first hit above the limit
+ * blocks the client in the same step, and each further hit prolongs the block.
  */
 export function createFastifyHits(
   engine: Engine,
@@ -65,7 +66,7 @@ export function createFastifyHits(
     const { used } = await hits.add(exceedingLimiter(windowMs), key)
     const count = Math.max(1, used)
     const ttl = continueExceeding ? windowMs : Math.min(windowMs * 2 ** (count - 1), Number.MAX_SAFE_INTEGER)
-    // The first one was blocked together with its denial.
+    // The first hit above the limit was blocked by its denial.
     if (count > 1) await unlessUnavailable(limiter.block(key, Math.min(Math.ceil(ttl), MAX_DURATION_MS)))
     return { current: max + count, ttl }
   }
@@ -75,7 +76,7 @@ export function createFastifyHits(
       const limiter = limiterFor(max, windowMs)
       const { isDenied, used, waitMs } = await hits.add(limiter, key)
       if (blocks && isDenied) return addExceeding(limiter, key, max, windowMs)
-      // A new window: the hits above the limit of the last one are over.
+      // A new window resets the hits above the limit.
       if (blocks && used === 1) await unlessUnavailable(hits.reset(exceedingLimiter(windowMs), key))
       return { current: used, ttl: longWait(waitMs, windowMs) }
     },
@@ -104,7 +105,7 @@ function longWait(waitMs: number, windowMs: number): number {
 function needsStore(): TidegateError {
   return new TidegateError(
     'OPTION_INVALID',
-    "continueExceeding and exponentialBackoff need a store: pass tidegateStore(limiter.store), or set blockFor in the limiter's policy.",
+    "continueExceeding and exponentialBackoff need a store, got a limiter. Write tidegateStore(limiter.store), or set blockFor in the limiter's policy.",
     { field: 'store' },
   )
 }

@@ -52,7 +52,7 @@ it('reads without counting', async () => {
   expect(await read(store)).toStrictEqual({ current: 3, ttl: 1000 })
 })
 
-it('counts routes apart, and limits without a route apart in this process', async () => {
+it('counts each route separately, and in this process each limit without a route', async () => {
   const store = storeFor()
   const routes = [
     store,
@@ -64,7 +64,7 @@ it('counts routes apart, and limits without a route apart in this process', asyn
   for (const route of routes) expect(await incr(route)).toMatchObject({ current: 1 })
 })
 
-it('finds the counts of a route again in a shared store', async () => {
+it('shares the counts of a route through a shared store', async () => {
   const memory = new MemoryStore()
   const route = { routeInfo: { method: 'GET', url: '/a' } }
   await incr(storeFor({}, memory).child(route))
@@ -81,7 +81,7 @@ it('denies everything at a limit of zero', async () => {
   expect(await incr(storeFor(), { max: 0 })).toMatchObject({ current: 1 })
 })
 
-it('announces a window that is longer than a store can count', async () => {
+it('reports the configured window if it is longer than the maximum of a store', async () => {
   const timeWindow = 2 ** 52
   expect(await incr(storeFor(), { timeWindow })).toStrictEqual({ current: 1, ttl: timeWindow })
 })
@@ -137,7 +137,7 @@ describe('a limiter', () => {
     expect(() => storeFor({ [option]: true }, limiter())).toThrow(/need a store/)
   })
 
-  it('denies another limit with skipOnError, which would allow every request', async () => {
+  it('denies if the limit differs from that of the limiter, even with skipOnError', async () => {
     const count = (settings: object) =>
       new Promise<number | undefined>((resolve, reject) => {
         const store = storeFor(settings, limiter())
@@ -162,7 +162,7 @@ it('fails if the store is unavailable, unless skipOnError or onStoreFailure say 
   expect((await read(closed)).current).toBeGreaterThan(1e14)
 })
 
-it('denies a window that is not valid with skipOnError, which would allow every request', async () => {
+it('denies if the window is invalid, even with skipOnError', async () => {
   const count = (settings: object) =>
     new Promise<number | undefined>((resolve, reject) => {
       const window = '1 minute' as unknown as number

@@ -13,7 +13,7 @@ import { storeKey } from './store-key.js'
 export type { LimiterOrStore, TidegateStoreOptions } from './engine.js'
 export type { FastifyHit } from './fastify-hits.js'
 
-/** The options of the plugin or of a route that its store receives, as far as they matter here. */
+/** The options of the plugin or of a route that its store uses. */
 export interface FastifyRateLimitSettings {
   max?: unknown
   timeWindow?: unknown
@@ -26,20 +26,32 @@ export interface FastifyRateLimitSettings {
 
 type Callback = (error: Error | null, result?: FastifyHit) => void
 
+/** The store of @fastify/rate-limit. */
 export interface FastifyRateLimitStore {
   incr(key: string, callback: Callback, timeWindow?: number, max?: number): void
   read(key: string, callback: Callback, timeWindow?: number, max?: number): void
-  /** A store for a route, with `FastifyRateLimitSettings`. The declarations of the plugin name another type. */
+  /** Creates the store of a route. `settings` are `FastifyRateLimitSettings`, but the plugin declares another type. */
   child(settings: object): FastifyRateLimitStore
 }
 
+/** The constructor that @fastify/rate-limit expects as option `store`. */
 export interface FastifyRateLimitStoreConstructor {
   new (settings: FastifyRateLimitSettings): FastifyRateLimitStore
 }
 
 /**
- * A store for @fastify/rate-limit: `fastify.register(rateLimit, { max, timeWindow, store: tidegateStore(store) })`. If
- * the store is unavailable, `skipOnError` decides unless `onStoreFailure` is set.
+ * Creates a store for @fastify/rate-limit. While the store is unavailable, `skipOnError` decides unless `onStoreFailure` is
+ * set.
+ *
+ * @example
+ * ```ts
+ * import rateLimit from '@fastify/rate-limit'
+ * import { tidegateStore } from '@tidegate/compat/fastify-rate-limit'
+ * import { RedisStore } from '@tidegate/redis'
+ *
+ * const store = tidegateStore(new RedisStore('redis://localhost:6379'))
+ * await app.register(rateLimit, { max: 100, timeWindow: '1 minute', store })
+ * ```
  */
 export function tidegateStore(
   limiterOrStore?: LimiterOrStore,
@@ -86,7 +98,7 @@ export function tidegateStore(
       )
     }
 
-    /** A limiter counts a client on all routes together. */
+    /** A limiter counts a client over all routes. A store counts each route separately. */
     #keyOf(key: string): string {
       return storeKey(engine.limiter === undefined ? `${this.#route} ${key}` : key)
     }
@@ -94,8 +106,8 @@ export function tidegateStore(
 }
 
 /**
- * With `skipOnError` the plugin allows a request whose count fails. Only `open` may do that, and it does not fail: an error
- * here means wrong options, or `closed`.
+ * With `skipOnError`, the plugin allows a request whose count fails. But with `open` a count does not fail, so an error means
+ * invalid options or `closed`: the request must be denied.
  */
 async function denyOnError(
   count: () => Promise<FastifyHit>,
@@ -111,8 +123,8 @@ async function denyOnError(
 }
 
 /**
- * Names the counts of a route. A limit without a route, such as `fastify.rateLimit(options)`, has counts of its own in
- * this process. In a remote store its numbers name it: processes may create such limits in a different order.
+ * Names the counts of a route. A limit without a route, such as `fastify.rateLimit(options)`, is numbered in an in-process
+ * store. In a remote store it is named by its numbers, because processes may create such limits in a different order.
  */
 function createRouteNames(engine: Engine): (settings: FastifyRateLimitSettings) => string {
   let count = 0

@@ -5,7 +5,7 @@ import { createHits, unlessUnavailable } from './hits.js'
 import { COUNT_ALL, isPolicyLimit, policyName } from './policies.js'
 import { storeKey } from './store-key.js'
 
-/** The options of the library that its store receives, as far as they matter here. */
+/** The options of the library that its store uses. */
 export interface HitStoreSettings {
   windowMs: number
   limit?: unknown
@@ -15,29 +15,30 @@ export interface HitStoreSettings {
   passOnStoreError?: boolean | undefined
 }
 
+/** The hits of a client in its current window. */
 export interface HitCount {
   totalHits: number
   resetTime: Date
 }
 
-/** The store of express-rate-limit, which hono-rate-limiter has taken over. */
+/** The store interface of express-rate-limit, which hono-rate-limiter uses too. */
 export interface HitStore<Settings extends HitStoreSettings = HitStoreSettings> {
   init(settings: Settings): void
   get(key: string): Promise<HitCount | undefined>
   increment(key: string): Promise<HitCount>
   decrement(key: string): Promise<void>
   resetKey(key: string): Promise<void>
-  /** Only with a store in this process: a remote store is shared with other processes. */
+  /** Only for in-process stores, because a remote store is shared with other processes. */
   resetAll?: () => Promise<void>
   /** Whether other instances of this store cannot see its keys. */
   readonly localKeys: boolean
-  /** Tells the counts of several stores apart. */
+  /** Distinguishes the counts of several stores. */
   readonly prefix: string
 }
 
 /**
- * Creates such a store. Where the library's limit is a plain number, denied hits take nothing and are answered by the
- * store's denial cache. Where it depends on the request, or hits are taken back later, every hit is counted.
+ * Creates a `HitStore`. If the library's limit is a number, denied hits are not counted, and can be answered from the denial
+ * cache. If the limit depends on the request, or hits can be taken back, every hit is counted.
  */
 export function createHitStore<Settings extends HitStoreSettings>(
   limiterOrStore: LimiterOrStore | undefined,
@@ -47,18 +48,18 @@ export function createHitStore<Settings extends HitStoreSettings>(
   const { name, onStoreFailure } = parseOptions(options)
   const engine = createEngine(limiterOrStore)
   const hits = createHits()
-  /** Windows that are open although all their hits were taken back. To the store they look like unknown keys. */
-  const emptied = createExpiringMap<Date>()
+  /** The resets of windows whose hits were all taken back, for which the store has no state. */
+  const emptyWindows = createExpiringMap<Date>()
   let settings: HitStoreSettings = { windowMs: 60_000 }
-  /** Whether the library's options cannot be used. */
+  /** Whether the library's options are invalid. */
   let isMisconfigured = false
-  /** How often all keys were reset: each time, counting continues under another name. */
+  /** The number of resets of all keys. Each reset continues under a new name. */
   let generation = 0
 
   function limiter() {
     const { limit, windowMs, skipFailedRequests = false, skipSuccessfulRequests = false } = settings
     const isTakenBack = skipFailedRequests || skipSuccessfulRequests
-    if (engine.limiter !== undefined && isTakenBack) throw takesNothingBack()
+    if (engine.limiter !== undefined && isTakenBack) throw needsStore()
     const countsAll = engine.limiter === undefined && (isTakenBack || !isPolicyLimit(limit))
     return engine.limiterFor({
       limit: countsAll ? COUNT_ALL : (limit as number),
@@ -69,7 +70,7 @@ export function createHitStore<Settings extends HitStoreSettings>(
   }
 
   async function reset(key: string): Promise<void> {
-    emptied.delete(storeKey(key))
+    emptyWindows.delete(storeKey(key))
     await hits.reset(limiter(), storeKey(key))
   }
 
@@ -77,7 +78,7 @@ export function createHitStore<Settings extends HitStoreSettings>(
     init(libraryOptions) {
       settings = libraryOptions
       try {
-        // Fails now rather than with the first request.
+        // Reports invalid options before the first request.
         limiter()
       } catch (error) {
         isMisconfigured = true
@@ -90,7 +91,7 @@ export function createHitStore<Settings extends HitStoreSettings>(
     async get(key) {
       const { used, waitMs } = await hits.read(limiter(), storeKey(key))
       if (used > 0) return { totalHits: used, resetTime: timeIn(waitMs) }
-      const resetTime = emptied.get(storeKey(key))
+      const resetTime = emptyWindows.get(storeKey(key))
       return resetTime && { totalHits: 0, resetTime }
     },
 
@@ -100,26 +101,26 @@ export function createHitStore<Settings extends HitStoreSettings>(
       if (isMisconfigured && failureOptionOf(settings as Settings) === 'open') return deniedHit(windowMs)
       try {
         const { used, waitMs } = await hits.add(limiter(), storeKey(key))
-        // Without the store neither number is known. The library needs a hit, and the window is the longest wait.
+        // Without the store both numbers are unknown. The library needs at least one hit; the window is the maximum wait.
         if (used === 0) return { totalHits: 1, resetTime: timeIn(windowMs) }
         return { totalHits: used, resetTime: timeIn(waitMs) }
       } catch (error) {
-        // The library would allow the request. Only `open` may do that, and it does not fail.
+        // The library would allow the request, which only `open` may do, and with `open` a check does not fail.
         if (passOnStoreError) return deniedHit(windowMs)
         throw error
       }
     },
 
-    // The library does not wait for this call: a rejection would end the process.
+    // The library does not await this call, so a rejection would end the process.
     async decrement(key) {
       const { policy, store, peek } = limiter()
       const request = { policy, key: storeKey(key), cost: 1 }
       const { limit, remaining, resetAfterMs, timeMs, degraded } = await peek(request.key)
-      if (limit - remaining === 1) emptied.set(request.key, timeIn(resetAfterMs), resetAfterMs)
+      if (limit - remaining === 1) emptyWindows.set(request.key, timeIn(resetAfterMs), resetAfterMs)
       await unlessUnavailable(store.refund({ ...request, timeMs, degraded }))
     },
 
-    resetKey: (key) => withoutCrash(reset(key)),
+    resetKey: (key) => markHandled(reset(key)),
     localKeys: engine.isInProcess,
 
     get prefix() {
@@ -147,16 +148,16 @@ function limitName(limit: unknown): number | string {
   return isPolicyLimit(limit) ? limit : 'any'
 }
 
-/** Callers may ignore the promise: then a rejection must not end the process. Those that await it still see the error. */
-function withoutCrash<T>(promise: Promise<T>): Promise<T> {
+/** Marks rejections as handled, because callers may ignore the promise. Callers that await it still get the error. */
+function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise
 }
 
-function takesNothingBack(): TidegateError {
+function needsStore(): TidegateError {
   return new TidegateError(
     'OPTION_INVALID',
-    'skipFailedRequests and skipSuccessfulRequests need a store: pass tidegateStore(limiter.store), or use the refundWhen option of @tidegate/http.',
+    'skipFailedRequests and skipSuccessfulRequests need a store, got a limiter. Write tidegateStore(limiter.store), or use the option refundWhen of @tidegate/http.',
     { field: 'store' },
   )
 }

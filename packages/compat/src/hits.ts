@@ -1,19 +1,19 @@
 import { type Decision, type Limiter, type MaybePromise, TidegateError } from '@tidegate/core'
 import { createExpiringMap } from './expiring-map.js'
 
-/** What a library needs to know about one hit of a client. */
+/** A hit of a client, in the terms of the libraries. */
 export interface Hit {
   isDenied: boolean
-  /** The hits so far, with this one; more than the limit if denied, 0 if the store was unavailable. */
+  /** The number of hits so far, including this one; above the limit if denied, 0 if the store was unavailable. */
   used: number
-  /** If denied: the wait. If allowed: the time until the client has its full limit again. */
+  /** The wait if denied, else the time until the full limit is available, in milliseconds. */
   waitMs: number
   decision: Decision
 }
 
 /**
- * Counts hits. A denied hit takes nothing from the limit and may never reach the store, but the libraries report how far a
- * client is beyond its limit: this process numbers the denied hits that it has seen.
+ * Counts hits. Denied hits are not counted by the store, but the libraries report how far a client is above its limit, so
+ * each process numbers its denied hits.
  */
 export function createHits() {
   const deniedHits = createExpiringMap<{ count: number }>()
@@ -35,7 +35,7 @@ export function createHits() {
       return { isDenied: true, used: limit + denied.count, waitMs: retryAfterMs, decision }
     },
 
-    /** The hits so far, with nothing counted. */
+    /** Returns the hits so far, without counting one. */
     async read(limiter: Limiter, key: string): Promise<Hit> {
       const decision = await limiter.peek(key)
       assertDecided(decision)
@@ -54,13 +54,13 @@ export function createHits() {
   }
 }
 
-/** `closed` fails the request, and the library responds as it does to any error of its store. */
+/** Throws for a `closed` decision, to which the library responds like to any error of its store. */
 function assertDecided({ degraded, policy }: Decision): void {
   if (degraded !== 'closed') return
   throw new TidegateError('STORE_FAILED', `The store is unavailable, and "${policy}" fails closed.`)
 }
 
-/** Ignores that the store is unavailable, for calls that a request can do without. */
+/** Awaits an optional call, and ignores store failures. */
 export async function unlessUnavailable(call: MaybePromise<unknown>): Promise<void> {
   try {
     await call

@@ -11,7 +11,7 @@ afterEach(() => {
 const command = (db: RatelimiterDb, peek?: string, key = 'limit:a') =>
   db.ratelimiter(key, Date.now(), 10_000, 2, peek)
 
-it('returns what remained before the request, and the time of the reset', async () => {
+it('returns the remaining requests and the reset time', async () => {
   const db = tidegateStore()
   expect(await command(db)).toStrictEqual([2, 1010, 2])
   vi.setSystemTime(1_004_000)

@@ -5,9 +5,9 @@ import { storeKey } from './store-key.js'
 
 export type { LimiterOrStore, TidegateStoreOptions } from './engine.js'
 
-/** The one command that koa-ratelimit sends to its `db`. */
+/** The `db` of koa-ratelimit. */
 export interface RatelimiterDb {
-  /** Returns what remained before this request, the time of the reset in seconds since the epoch, and `max`. */
+  /** Returns the remaining requests before this one, the reset in Unix seconds, and `max`. */
   ratelimiter(
     key: string,
     now: number,
@@ -18,8 +18,18 @@ export interface RatelimiterDb {
 }
 
 /**
- * A database for koa-ratelimit: `ratelimit({ driver: 'redis', db: tidegateStore(store), duration, max })`. Each request
- * counts for `duration`. The type is that of `db`, whichever the declarations of koa-ratelimit demand.
+ * Creates a `db` for koa-ratelimit. Each request counts for `duration`. The return type is inferred from the declarations of
+ * koa-ratelimit.
+ *
+ * @example
+ * ```ts
+ * import ratelimit from 'koa-ratelimit'
+ * import { tidegateStore } from '@tidegate/compat/koa-ratelimit'
+ * import { RedisStore } from '@tidegate/redis'
+ *
+ * const db = tidegateStore(new RedisStore('redis://localhost:6379'))
+ * app.use(ratelimit({ driver: 'redis', db, duration: 60_000, max: 100 }))
+ * ```
  */
 export function tidegateStore<Db = RatelimiterDb>(
   limiterOrStore?: LimiterOrStore,
@@ -42,7 +52,7 @@ export function tidegateStore<Db = RatelimiterDb>(
       const { isDenied, used, waitMs } = await hits[isPeek ? 'read' : 'add'](limiter, storeKey(key))
       const reset = Math.floor((Date.now() + waitMs) / 1000)
       if (isDenied) return [0, reset, max]
-      // The library itself subtracts this request.
+      // The library subtracts this request itself.
       return [Math.max(1, max - Math.max(0, isPeek ? used : used - 1)), reset, max]
     },
   }

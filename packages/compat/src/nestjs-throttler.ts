@@ -6,7 +6,7 @@ import { storeKey } from './store-key.js'
 
 export type { LimiterOrStore, TidegateStoreOptions } from './engine.js'
 
-/** The record of @nestjs/throttler. Times are whole seconds. */
+/** The result that @nestjs/throttler expects of its storage. Times are whole seconds. */
 export interface ThrottlerRecord {
   totalHits: number
   timeToExpire: number
@@ -14,6 +14,7 @@ export interface ThrottlerRecord {
   timeToBlockExpire: number
 }
 
+/** The storage of @nestjs/throttler. */
 export interface ThrottlerStore {
   increment(
     key: string,
@@ -25,8 +26,17 @@ export interface ThrottlerStore {
 }
 
 /**
- * A storage for @nestjs/throttler: `ThrottlerModule.forRoot({ throttlers, storage: tidegateStore(store) })`. Each hit
- * counts for `ttl`. A hit above the limit blocks the client for `blockDuration` in the same step.
+ * Creates a storage for @nestjs/throttler. Each hit counts for `ttl`. A hit above the limit blocks the client for
+ * `blockDuration` in the same step.
+ *
+ * @example
+ * ```ts
+ * import { tidegateStore } from '@tidegate/compat/nestjs-throttler'
+ * import { RedisStore } from '@tidegate/redis'
+ *
+ * const storage = tidegateStore(new RedisStore('redis://localhost:6379'))
+ * ThrottlerModule.forRoot({ throttlers: [{ ttl: 60_000, limit: 100 }], storage })
+ * ```
  */
 export function tidegateStore(
   limiterOrStore?: LimiterOrStore,
@@ -44,7 +54,7 @@ export function tidegateStore(
       }
       if (!(limit >= 1)) return recordOf({ isDenied: true, used: 1, waitMs: ttl }, blockDuration)
       const endsFirst = blockDuration < ttl
-      // The numbers can depend on the request. One algorithm replaces the state of another, so each has its own name.
+      // The numbers can depend on the request. Algorithms would replace each other's state, so each has its own name.
       const algorithm = endsFirst ? ['window'] : isLogLimit(limit) ? [] : ['counter']
       const numbers = {
         limit: Math.floor(limit),
@@ -55,7 +65,7 @@ export function tidegateStore(
       }
       const limiter = engine.limiterFor(numbers, endsFirst ? windowPolicy : rollingPolicy)
       const hit = await hits.add(limiter, storeKey(key))
-      // The end of a block is a new start. Here the hits would outlive the block, so they are given back during it.
+      // After a block the library starts at zero. The hits outlast a short block, so they are given back during it.
       if (endsFirst && hit.isDenied && hit.waitMs > blockDuration) await giveBack(limiter, storeKey(key), hit)
       return recordOf(hit, endsFirst ? Math.min(hit.waitMs, blockDuration) : hit.waitMs)
     },

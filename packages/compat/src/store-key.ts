@@ -3,8 +3,8 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { assertKey } from '@tidegate/core'
 
 /**
- * The key under which a store counts a client. The libraries accept any text as a key, so one that is not valid here is
- * replaced by its hash. Keys that look like such a hash are hashed too: no client can pose as another.
+ * Converts a key of the library to a valid key. The libraries accept any text, so invalid keys are replaced by their hash.
+ * Keys that look like such a hash are hashed too, so that a client cannot choose the key of another client.
  */
 export function storeKey(key: unknown): string {
   const text = typeof key === 'string' ? key : String(key)
@@ -14,7 +14,7 @@ export function storeKey(key: unknown): string {
 const HASHED = 'sha256:'
 
 function isValid(text: string): boolean {
-  if (PLAIN_ASCII.test(text)) return true
+  if (PRINTABLE_ASCII.test(text)) return true
   try {
     assertKey(text)
     return true
@@ -23,9 +23,9 @@ function isValid(text: string): boolean {
   }
 }
 
-const PLAIN_ASCII = /^[\x20-\x7e]{1,256}$/
+const PRINTABLE_ASCII = /^[\x20-\x7e]{1,256}$/
 
-/** JSON escapes lone surrogates, which UTF-8 would all encode alike. */
+/** Hashes the JSON of a text, because JSON escapes lone surrogates, which UTF-8 cannot distinguish. */
 export function hashOf(text: string): string {
   return bytesToHex(sha256(utf8ToBytes(JSON.stringify(text))))
 }

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { tidegateStore } from '../src/express-rate-limit.js'
 import { statusesOf } from './apps.mjs'
 
-it('express-rate-limit with passOnStoreError denies where two limits would share one count', async () => {
+it('express-rate-limit with passOnStoreError denies if two limits would share one count', async () => {
   const memory = new MemoryStore()
   const logged: unknown[] = []
   const logger = { error: (error: unknown) => logged.push(error), warn() {} }

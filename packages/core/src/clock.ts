@@ -1,16 +1,25 @@
-/** Where a store's time comes from. */
+/** The source of a store's time. */
 export interface Clock {
-  /** Whole microseconds since the Unix epoch. It may step back: see `docs/users/algorithms.md`, "Clocks". */
+  /** Whole microseconds since the Unix epoch. The clock can step back: see `docs/users/algorithms.md`, "Clocks". */
   nowUs(): number
 }
 
 /**
- * The machine's wall clock. It ticks in milliseconds: a finer one (`performance.now()`) drifts away from
- * the wall clock while a machine sleeps, and windows are aligned to the wall clock.
+ * The machine's wall clock, in milliseconds. `performance.now()` is finer, but drifts from the wall clock while a machine
+ * sleeps, and windows are aligned to the wall clock.
  */
 export const systemClock: Clock = { nowUs: () => Date.now() * 1000 }
 
-/** A clock that moves only by `advance` and `set`, for tests and simulations. */
+/**
+ * A clock that changes only with `advance` and `set`, for tests and simulations.
+ *
+ * @example
+ * ```ts
+ * const clock = new ManualClock(Date.UTC(2027, 0, 1))
+ * const store = new MemoryStore({ clock })
+ * clock.advance(60_000)
+ * ```
+ */
 export class ManualClock implements Clock {
   #us: number
 
@@ -22,15 +31,17 @@ export class ManualClock implements Clock {
     return this.#us
   }
 
+  /** Milliseconds since the Unix epoch. */
   nowMs(): number {
     return usToMs(this.#us)
   }
 
-  /** Moves by `ms`; a negative number steps back. */
+  /** Advances the clock by `ms` milliseconds; a negative number steps back. */
   advance(ms: number): void {
     this.#us += msToUs(ms)
   }
 
+  /** Sets the clock to `ms` milliseconds since the Unix epoch. */
   set(ms: number): void {
     this.#us = msToUs(ms)
   }

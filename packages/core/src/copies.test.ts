@@ -12,7 +12,7 @@ it('VERSION is the version in package.json', () => {
 })
 
 describe('the ES module and the CommonJS build in one process', () => {
-  it('are two copies', () => {
+  it('are separate copies', () => {
     expect(cjs.createLimiter).not.toBe(esm.createLimiter)
   })
 
@@ -82,8 +82,8 @@ describe('versions', () => {
     )
   })
 
-  it('a copied policy is not a policy: the derived numbers are missing', () => {
+  it('rejects a spread copy of a policy, which lacks the derived numbers', () => {
     const policy = { ...esm.fixedWindow({ limit: 2, window: '1m' }) }
-    expect(() => esm.createLimiter({ policy })).toThrow('A policy is made by')
+    expect(() => esm.createLimiter({ policy })).toThrow('policy must be made by a policy factory')
   })
 })

@@ -1,16 +1,16 @@
 import { VERSION } from './version.js'
 
 /*
- * A process can contain several copies of this package: the ES module and the CommonJS build, two installed versions,
- * or one copy in a bundle and one outside. Copies recognize each other's objects by marks under `Symbol.for`.
+ * A process can load several copies of this package: the ES module and the CommonJS build, two installed versions, or a
+ * bundled and an installed copy. Copies recognize each other's objects by symbols of `Symbol.for`.
  */
 
-/** Whether objects of another copy can be used here: whether `^` of either version accepts the other. */
+/** Whether objects of a copy with this version can be used here: a `^` range of either version accepts the other. */
 export function isCompatibleVersion(version: string, own = VERSION): boolean {
   return compatibilityLine(version) === compatibilityLine(own)
 }
 
-/** A value that all compatible copies in this process share. The first copy that needs it creates it. */
+/** Returns a value that all compatible copies in this process share, and creates it on first use. */
 export function sharedByCopies<T>(name: string, create: () => T): T {
   const key = Symbol.for(`@tidegate/core@${compatibilityLine(VERSION)}: ${name}`)
   const shared = globalThis as { [key: symbol]: T | undefined }

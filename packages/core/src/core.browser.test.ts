@@ -22,7 +22,7 @@ const IN_THE_BROWSER = `(async () => {
   return { allowed, resetAfterMs, testing: Object.keys(testing).sort(), node: typeof process }
 })()`
 
-it('the built package runs in a browser, without the modules of Node', async () => {
+it('the built package runs in a browser, without Node.js modules', async () => {
   const server = createServer(async (request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
     if (path === '/') return response.setHeader('content-type', 'text/html').end('<!doctype html>')

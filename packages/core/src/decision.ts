@@ -1,62 +1,59 @@
 /**
- * The decision of a check. Times are milliseconds with up to three decimals: whole microseconds ÷ 1,000.
+ * The decision of a check. Times are milliseconds with up to three decimals.
  *
- * A decision that was made without the store has `degraded`, and no invented numbers:
+ * A decision made without the store has `degraded`:
  *
- * - `open` and `closed` counted nothing. `limit` is the policy's, `remaining`, `resetAfterMs` and `delayMs` are
- *   0, `timeMs` is this process's time. With `closed`, `retryAfterMs` is the time until the store is tried again, at
+ * - `open` and `closed`: nothing was counted. `limit` is the policy's limit; `remaining`, `resetAfterMs` and `delayMs`
+ *   are 0; `timeMs` is this process's time. With `closed`, `retryAfterMs` is the time until the store is tried again, at
  *   least one second.
- * - `local` was counted in this process. `limit` is the policy's; the other numbers are those of this process's share
- *   of it, by its own clock. A cost above the share waits for the store, as with `closed`.
+ * - `local`: counted in this process. `limit` is the policy's limit; the other numbers describe this process's share of
+ *   it, by this process's clock. A cost above the share is denied until the store is available, as with `closed`.
  */
 export interface Decision {
   readonly allowed: boolean
-  /** The policy's `limit` or `capacity`. For a token bucket with `lease`, the smaller capacity that it counts with. */
+  /** The policy's `limit` or `capacity`. For a token bucket with `lease`, the reduced capacity. */
   readonly limit: number
   /** The number of requested units. */
   readonly cost: number
-  /**
-   * The largest whole cost that would be allowed at this moment, after this decision. If 3 of 10 are used, an allowed
-   * cost of 2 leaves 5.
-   */
+  /** The largest cost that would be allowed right after this decision: 5 if 3 of 10 were used and the cost is 2. */
   readonly remaining: number
-  /** 0 if allowed; else the shortest wait after which the same request is allowed, if no others arrive. */
+  /** The wait until the same request is allowed, if no others arrive; 0 if it is allowed now. */
   readonly retryAfterMs: number
   /** The wait until the full limit is available again, if no other requests arrive; 0 for an unused key. */
   readonly resetAfterMs: number
-  /** Leaky bucket: how long to hold this request so that requests leave at the leak rate. Else 0. */
+  /** Leaky bucket: how long to hold this request so that requests leave at the leak rate. Other algorithms: 0. */
   readonly delayMs: number
   /** The store's time of this decision. */
   readonly timeMs: number
   /** The policy's name. */
   readonly policy: string
-  /** How it was decided without the store, which failed or could not be called in time. Absent in normal operation. */
+  /** The fallback that decided, because the store failed or could not be called in time. Absent in normal operation. */
   readonly degraded?: 'open' | 'closed' | 'local'
   /**
-   * Why it was decided differently from the policy's own count; absent otherwise.
+   * The reason, if the decision differs from the policy's own count; absent otherwise.
    *
-   * - `overload`: decided without the store because this process has too much to do.
+   * - `overload`: decided without the store because this process is overloaded.
    * - `blocked`: the key is blocked, by `block` or by the policy's `blockFor`.
-   * - `override`: an override of the operator decided.
+   * - `override`: an operator's override decided.
    * - `max-open`: the key has too many open reservations.
-   * - `slot`: every slot of a concurrency policy is taken.
+   * - `slot`: all slots of the concurrency policy are in use.
    */
   readonly reason?: 'overload' | 'blocked' | 'override' | 'max-open' | 'slot'
   /**
-   * Decided in this process from units that it leased from the store: see `withLeases`. `timeMs` is the store's time as
-   * estimated here, and `remaining` was up to date when the units were leased.
+   * Decided in this process from units leased from the store: see `withLeases`. `timeMs` is an estimate of the store's
+   * time, and `remaining` dates from the lease.
    */
   readonly leased?: true
-  /** For a leased decision: the store's time when its units were leased. A refund passes it on. */
+  /** For a leased decision: the store's time when its units were leased. Refunds need it. */
   readonly leasedAtMs?: number
-  /** For `charge`: how many units were charged; 0 if the store was unavailable. */
+  /** For `charge`: the number of charged units; 0 if the store was unavailable. */
   readonly charged?: number
-  /** For `charge`: how many units are used beyond the limit, rounded up to whole units. */
+  /** For `charge`: the number of units used beyond the limit, rounded up. */
   readonly overBy?: number
   /** For a reservation or a slot: its id. */
   readonly id?: string
-  /** For a reservation: how many units it reserved. */
+  /** For a reservation: the number of reserved units. */
   readonly reserved?: number
-  /** For a reservation: the same id was reserved before, and this is the first decision. */
+  /** For a reservation: the id was reserved before, and this is the first decision again. */
   readonly repeated?: true
 }

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { ERROR_CODES, show } from './errors.js'
 
-it('every code has its section in docs/errors.md, and every section its code', () => {
+it('docs/errors.md has a section for every code', () => {
   const docs = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8')
   const sections = [...docs.matchAll(/^## (.+)$/gm)].map((match) => match[1])
   expect(sections).toStrictEqual([...ERROR_CODES])
 })
 
-it('shows any value in a message, short and without failing', () => {
+it('formats any value for a message, short and without throwing', () => {
   const circular: Record<string, unknown> = {}
   circular.self = circular
   const { proxy, revoke } = Proxy.revocable({}, {})

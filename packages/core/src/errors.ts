@@ -1,4 +1,4 @@
-/** Every code Tidegate can raise or warn with. `docs/errors.md` has a section for each; a test compares the two. */
+/** All codes of errors and warnings. `docs/errors.md` has a section for each code. */
 export const ERROR_CODES = [
   'POLICY_INVALID',
   'POLICY_UNNAMED',
@@ -37,16 +37,27 @@ export const ERROR_CODES = [
   'PROCESS_STARVED',
 ] as const
 
+/** The code of an error or warning, such as `'POLICY_INVALID'`. */
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 const ERROR_MARK = Symbol.for('@tidegate/core: TidegateError')
 
 /**
- * Invalid input, or a store that failed. A denied request is not an error: it is a
- * `Decision` with `allowed: false`.
+ * The error for invalid input and for store failures. A denied request is not an error: it is a `Decision` with
+ * `allowed: false`.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await limiter.check(key)
+ * } catch (error) {
+ *   if (error instanceof TidegateError && error.code === 'KEY_INVALID') respondWith400()
+ *   else throw error
+ * }
+ * ```
  */
 export class TidegateError extends Error {
-  /** Makes `instanceof` true for errors of another copy of this package too, such as its CommonJS build. */
+  /** Makes `instanceof` work for errors of another copy of this package too, such as its CommonJS build. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: subclasses inherit this method.
     if (this !== TidegateError) return Function.prototype[Symbol.hasInstance].call(this, value)
@@ -54,8 +65,9 @@ export class TidegateError extends Error {
   }
 
   override readonly name = 'TidegateError'
+  /** The code, for programs. The message is for people and can change. */
   readonly code: ErrorCode
-  /** The option or field that is wrong, where there is one. */
+  /** The invalid option or field, if the error concerns a single one. */
   readonly field: string | undefined
 
   constructor(code: ErrorCode, message: string, options: { field?: string; cause?: unknown } = {}) {
@@ -67,12 +79,12 @@ export class TidegateError extends Error {
 
 Object.defineProperty(TidegateError.prototype, ERROR_MARK, { value: true })
 
-/** Where the page about an error code is on the user's disk: this package contains it. */
+/** The path of the documentation of an error code, which this package contains. */
 export function errorDocs(code: ErrorCode): string {
   return `node_modules/@tidegate/core/docs/errors.md#${code.toLowerCase()}`
 }
 
-/** Formats any value for a message: quoted and shortened. Never throws. */
+/** Formats any value for an error message: quoted, and shortened to 60 characters. Never throws. */
 export function show(value: unknown): string {
   let text: string
   try {
@@ -85,15 +97,19 @@ export function show(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** Rejects options that are not an object or have an unknown name: a typo must not silently become a default. */
-export function assertOptions(of: string, options: unknown, known: readonly string[]): void {
-  const list = known.join(', ')
+/**
+ * Throws `OPTION_INVALID` if `options` is not an object or has a field that is not in `optionNames`. `caller` is the name
+ * of the function in the message, such as `'createLimiter()'`.
+ */
+export function assertOptions(caller: string, options: unknown, optionNames: readonly string[]): void {
+  const list = optionNames.join(', ')
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TidegateError('OPTION_INVALID', `${of} takes an object of ${list}, got ${show(options)}.`)
+    const message = `${caller} takes an object with the options ${list}, got ${show(options)}.`
+    throw new TidegateError('OPTION_INVALID', message)
   }
   for (const field of Object.keys(options)) {
-    if (known.includes(field)) continue
-    throw new TidegateError('OPTION_INVALID', `${of} has no option ${show(field)}; it takes ${list}.`, {
+    if (optionNames.includes(field)) continue
+    throw new TidegateError('OPTION_INVALID', `${caller} has no option ${show(field)}; it takes ${list}.`, {
       field,
     })
   }

@@ -1,14 +1,14 @@
 import { show, TidegateError } from './errors.js'
 
-/** The longest client key, in bytes of UTF-8. */
+/** The maximum length of a client key, in bytes of UTF-8. */
 const MAX_KEY_BYTES = 256
 
 /**
- * Rejects invalid client keys. A key is 1 to 256 bytes of well-formed Unicode without control characters.
- * One rule for every store, so that a key that works in memory works in Redis, logs and headers too.
+ * Throws `KEY_INVALID` for an invalid client key. A key is 1 to 256 bytes of well-formed Unicode without control
+ * characters. The rule is the same for every store, so a key that works in memory also works in Redis, logs and headers.
  */
 export function assertKey(key: unknown): asserts key is string {
-  if (typeof key !== 'string') throw invalid(`must be a string, got ${show(key)}`)
+  if (typeof key !== 'string') throw invalid(`must be a string such as "user:123", got ${show(key)}`)
   if (key.length === 0)
     throw invalid('is empty; identify the client, for example "user:123" or "ip:192.0.2.1"')
   let bytes = 0

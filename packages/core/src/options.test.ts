@@ -27,7 +27,7 @@ it.each([0, 10_001, 1.5, Number.NaN, '5', null])('rejects %s with the range and 
   )
 })
 
-it('ends the message with its own advice where there is one', () => {
+it('ends the message with the advice of the option', () => {
   expect(() => numberOption('hops', -1, { ...RANGE, advice: 'Write hops: 1.' })).toThrow(/Write hops: 1\.$/)
 })
 

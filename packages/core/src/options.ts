@@ -1,22 +1,25 @@
 import { show, TidegateError } from './errors.js'
 
-/** The error for an option that is not valid. `field` is undefined if the error concerns several options. */
+/** Creates the error for an invalid option. `field` is undefined if the error concerns several options. */
 export function optionInvalid(field: string | undefined, message: string): TidegateError {
   return new TidegateError('OPTION_INVALID', message, field === undefined ? {} : { field })
 }
 
+/** The accepted values and the default of a number option. */
 export interface NumberRange {
+  /** The minimum. */
   from: number
+  /** The maximum. */
   to: number
   /** The value if the option is left out. */
   otherwise: number
-  /** Default: false. */
+  /** Whether the number must be whole. Default: false. */
   isWhole?: boolean
-  /** Replaces the advice to leave the option out. */
+  /** The last sentence of the error message. Default: to leave the option out for the default value. */
   advice?: string
 }
 
-/** The value of a number option, or its default. Throws `OPTION_INVALID` for a value out of range. */
+/** Returns a number option, or its default if it is undefined. Throws `OPTION_INVALID` for a value out of range. */
 export function numberOption(field: string, value: unknown, range: NumberRange): number {
   const { from, to, otherwise, isWhole = false, advice } = range
   if (value === undefined) return otherwise

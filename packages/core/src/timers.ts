@@ -5,9 +5,9 @@ export interface Timers {
   /** Runs once after `ms` milliseconds. Returns a handle for `cancel`. */
   after(ms: number, run: () => void): unknown
   cancel(timer: unknown): void
-  /** Lets the process end although the timer has not run, where the platform can. */
+  /** Lets the process exit before the timer fires, if the platform supports it. */
   unref(timer: unknown): void
-  /** Runs once the event loop has read everything that has arrived by now. */
+  /** Runs after the event loop has read all data that has arrived by now. */
   afterReading(run: () => void): void
 }
 
@@ -18,10 +18,39 @@ export const platformTimers: Timers = {
   cancel: (timer) => platform.clearTimeout(timer),
   unref: (timer) => (timer as { unref?(): void }).unref?.(),
   afterReading: (run) => {
-    // Node reads sockets between its timers and its immediates; elsewhere the next task is close enough.
+    // Node.js reads sockets between timers and immediates. On other platforms the next task is close enough.
     if (platform.setImmediate === undefined) platform.setTimeout(run, 0)
     else platform.setImmediate(run)
   },
+}
+
+/** A callback that runs at the earliest of several requested times. */
+export interface Alarm {
+  /** Runs the callback at this time of `timers.now()`, or earlier if an earlier time was requested. */
+  setBy(ms: number): void
+  cancel(): void
+}
+
+/** Creates an alarm on one timer, which does not keep the process alive. */
+export function createAlarm(timers: Timers, run: () => void): Alarm {
+  let dueMs = Number.POSITIVE_INFINITY
+  let timer: unknown
+
+  function onTimer(): void {
+    dueMs = Number.POSITIVE_INFINITY
+    run()
+  }
+
+  return {
+    setBy(ms) {
+      if (ms >= dueMs) return
+      timers.cancel(timer)
+      dueMs = ms
+      timer = timers.after(Math.max(1, Math.ceil(ms - timers.now())), onTimer)
+      timers.unref(timer)
+    },
+    cancel: () => timers.cancel(timer),
+  }
 }
 
 const platform = globalThis as unknown as {

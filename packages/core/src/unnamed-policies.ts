@@ -4,13 +4,13 @@ import { type Policy, samePace } from './policy/index.js'
 import { warn } from './warn.js'
 
 /*
- * A store keeps counts by policy name. Two unnamed policies with equal numbers have equal names, so each generated
- * name may have only one user per store. A name that was written is shared on purpose, but only policies that count alike
- * can share a count.
+ * A store keeps counts by policy name. Two unnamed policies with equal numbers have the same generated name, so each
+ * generated name can have only one user per store. Written names are shared on purpose, but only policies with the same
+ * algorithm and window or rate can share a count.
  */
 
 /**
- * Reserves the generated name of an unnamed policy on a store. `user` is the limiter or middleware that counts by the
+ * Reserves the generated name of an unnamed policy on a store. `user` identifies the limiter or middleware that uses the
  * policy. Throws `POLICY_UNNAMED` if another user has the name. Named policies are shared, with a warning if they have
  * different algorithms, windows or rates.
  */
@@ -28,7 +28,7 @@ export function claimName(store: object, policy: Policy, user: object): void {
   }
 }
 
-/** Makes a store and the wrapper around it one place for names. */
+/** Lets a store and its wrapper share their names. */
 export function shareNames(store: object, wrapper: object): void {
   claimsByStore.set(wrapper, claimsOf(store))
 }
@@ -40,7 +40,7 @@ interface Claim {
   isReported: boolean
 }
 
-/** For names that were written: an application may make them up for each client. */
+/** The maximum number of tracked written names, because an application may generate one per client. */
 const MAX_NAMES = 1000
 
 const claimsByStore = sharedByCopies('policy claims', () => new WeakMap<object, Map<string, Claim>>())
@@ -55,7 +55,7 @@ function claimsOf(store: object): Map<string, Claim> {
 }
 
 function sharedName({ name }: Policy): string {
-  return `Two limits on one store are named "${name}", but have different algorithms, windows or rates. They share one count, which each of them counts in its own way, so neither limit holds. Give each policy its own name.`
+  return `Two limits on one store are named "${name}", but have different algorithms, windows or rates. They share one count, so neither limit holds. Give each policy its own name.`
 }
 
 function unnamed({ algorithm, name }: Policy): TidegateError {

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorDocs } from './errors.js'
 
-/** Prints a process warning with a code; on the console of other runtimes. */
+/** Prints a process warning with a code, or writes to the console on runtimes without process warnings. */
 export function warn(code: ErrorCode, message: string): void {
   const text = `${message} See ${errorDocs(code)}`
   const { process, console } = globalThis as {

@@ -55,8 +55,8 @@ const check = (limiter: SyncLimiter, cost = 1, key = 'key') => outcomeOf(limiter
 
 /** The same limit in both libraries. */
 function both({ points = 10, duration = 60, blockDuration = 0 } = {}) {
-  const theirs = new RateLimiterMemory({ points, duration, blockDuration })
-  const ours = createLimiter({
+  const original = new RateLimiterMemory({ points, duration, blockDuration })
+  const tidegate = createLimiter({
     policy: fixedWindow({
       limit: points,
       window: `${duration}s`,
@@ -65,12 +65,12 @@ function both({ points = 10, duration = 60, blockDuration = 0 } = {}) {
       ...(blockDuration > 0 && { blockFor: `${blockDuration}s` }),
     }),
   })
-  return { theirs, ours }
+  return { original, tidegate }
 }
 
 describe('points and duration', () => {
   it('the window starts with the first request, and denied requests count', async () => {
-    const { theirs, ours } = both()
+    const { original, tidegate } = both()
     for (const [atMs, cost, expected] of [
       [0, 9, { allowed: true, remaining: 1, waitMs: 60_000 }],
       [10_000, 2, { allowed: false, remaining: 0, waitMs: 50_000 }],
@@ -79,8 +79,8 @@ describe('points and duration', () => {
       [60_000, 1, { allowed: true, remaining: 9, waitMs: 60_000 }],
     ] as const) {
       vi.setSystemTime(START + atMs)
-      expect(await consume(theirs, cost), `theirs at ${atMs}`).toStrictEqual(expected)
-      expect(check(ours, cost), `ours at ${atMs}`).toStrictEqual(expected)
+      expect(await consume(original, cost), `original at ${atMs}`).toStrictEqual(expected)
+      expect(check(tidegate, cost), `tidegate at ${atMs}`).toStrictEqual(expected)
     }
   })
 
@@ -88,92 +88,92 @@ describe('points and duration', () => {
     for (let seed = 1; seed <= 20; seed++) {
       vi.setSystemTime(START)
       const random = randomFrom(seed)
-      const { theirs, ours } = both()
+      const { original, tidegate } = both()
       for (let i = 0; i < 200; i++) {
         await vi.advanceTimersByTimeAsync(random.between(1, 5000))
         const cost = random.between(1, 10)
         const action = random.oneOf(['consume', 'consume', 'consume', 'penalty', 'get', 'delete'])
         if (action === 'consume') {
-          expect(check(ours, cost), `seed ${seed}, ${i}`).toStrictEqual(await consume(theirs, cost))
+          expect(check(tidegate, cost), `seed ${seed}, ${i}`).toStrictEqual(await consume(original, cost))
         } else if (action === 'penalty') {
-          const res = await theirs.penalty('key', cost)
-          const decision = ours.charge('key', cost)
+          const res = await original.penalty('key', cost)
+          const decision = tidegate.charge('key', cost)
           expect([decision.remaining, decision.resetAfterMs]).toStrictEqual([
             res.remainingPoints,
             res.msBeforeNext,
           ])
         } else if (action === 'delete') {
-          await theirs.delete('key')
-          ours.reset('key')
+          await original.delete('key')
+          tidegate.reset('key')
         }
-        const res = await theirs.get('key')
-        const { remaining, resetAfterMs } = ours.peek('key')
+        const res = await original.get('key')
+        const { remaining, resetAfterMs } = tidegate.peek('key')
         expect([remaining, resetAfterMs]).toStrictEqual([res?.remainingPoints ?? 10, res?.msBeforeNext ?? 0])
       }
     }
   })
 })
 
-it('penalty: charge takes units whether or not they are there', async () => {
-  const { theirs, ours } = both()
-  await consume(theirs, 8)
-  check(ours, 8)
-  expect((await theirs.penalty('key', 5)).remainingPoints).toBe(0)
-  expect(ours.charge('key', 5)).toMatchObject({ allowed: true, charged: 5, overBy: 3, remaining: 0 })
-  expect(await consume(theirs)).toMatchObject({ allowed: false })
-  expect(check(ours)).toMatchObject({ allowed: false })
+it('penalty: charge takes units even if they exceed the limit', async () => {
+  const { original, tidegate } = both()
+  await consume(original, 8)
+  check(tidegate, 8)
+  expect((await original.penalty('key', 5)).remainingPoints).toBe(0)
+  expect(tidegate.charge('key', 5)).toMatchObject({ allowed: true, charged: 5, overBy: 3, remaining: 0 })
+  expect(await consume(original)).toMatchObject({ allowed: false })
+  expect(check(tidegate)).toMatchObject({ allowed: false })
 })
 
-it('reward: refund gives back units of a decision', async () => {
-  const { theirs, ours } = both()
-  await consume(theirs, 7)
-  const decision = ours.check('key', 7)
-  expect((await theirs.reward('key', 4)).remainingPoints).toBe(7)
-  ours.refund('key', decision, 4)
-  expect(ours.peek('key').remaining).toBe(7)
+it('reward: refund gives units of a decision back', async () => {
+  const { original, tidegate } = both()
+  await consume(original, 7)
+  const decision = tidegate.check('key', 7)
+  expect((await original.reward('key', 4)).remainingPoints).toBe(7)
+  tidegate.refund('key', decision, 4)
+  expect(tidegate.peek('key').remaining).toBe(7)
 })
 
 it('set: reset and charge', async () => {
-  const { theirs, ours } = both()
-  await consume(theirs, 2)
-  check(ours, 2)
-  await theirs.set('key', 7, 60)
-  ours.reset('key')
-  ours.charge('key', 7)
-  expect(ours.peek('key').remaining).toBe((await theirs.get('key'))!.remainingPoints)
-  expect(ours.peek('key').remaining).toBe(3)
+  const { original, tidegate } = both()
+  await consume(original, 2)
+  check(tidegate, 2)
+  await original.set('key', 7, 60)
+  tidegate.reset('key')
+  tidegate.charge('key', 7)
+  expect(tidegate.peek('key').remaining).toBe((await original.get('key'))!.remainingPoints)
+  expect(tidegate.peek('key').remaining).toBe(3)
 })
 
 describe('block', () => {
   it('denies until its end, and get shows it', async () => {
-    const { theirs, ours } = both()
-    await theirs.block('key', 300)
-    ours.block('key', '5m')
+    const { original, tidegate } = both()
+    await original.block('key', 300)
+    tidegate.block('key', '5m')
     for (const atMs of [0, 299_999, 300_000]) {
       vi.setSystemTime(START + atMs)
       const expected =
         atMs < 300_000
           ? { allowed: false, remaining: 0, waitMs: 300_000 - atMs }
           : { allowed: true, remaining: 9, waitMs: 60_000 }
-      expect(await consume(theirs)).toStrictEqual(expected)
-      expect(check(ours)).toStrictEqual(expected)
+      expect(await consume(original)).toStrictEqual(expected)
+      expect(check(tidegate)).toStrictEqual(expected)
     }
   })
 
   it('does not restore the limit, unlike rate-limiter-flexible', async () => {
-    const { theirs, ours } = both()
-    await consume(theirs, 10)
-    check(ours, 10)
-    await theirs.block('key', 1)
-    ours.block('key', '1s')
+    const { original, tidegate } = both()
+    await consume(original, 10)
+    check(tidegate, 10)
+    await original.block('key', 1)
+    tidegate.block('key', '1s')
     vi.setSystemTime(START + 1000)
-    expect(await consume(theirs)).toMatchObject({ allowed: true, remaining: 9 })
-    expect(check(ours)).toMatchObject({ allowed: false })
+    expect(await consume(original)).toMatchObject({ allowed: true, remaining: 9 })
+    expect(check(tidegate)).toMatchObject({ allowed: false })
   })
 })
 
 it('blockDuration: blockFor blocks once the limit is used up, and is not prolonged', async () => {
-  const { theirs, ours } = both({ points: 5, duration: 60, blockDuration: 900 })
+  const { original, tidegate } = both({ points: 5, duration: 60, blockDuration: 900 })
   for (const [atMs, expected] of [
     ...[0, 1, 2, 3, 4].map(
       (i) => [i * 1000, { allowed: true, remaining: 4 - i, waitMs: 60_000 - i * 1000 }] as const,
@@ -183,8 +183,8 @@ it('blockDuration: blockFor blocks once the limit is used up, and is not prolong
     [905_000, { allowed: true, remaining: 4, waitMs: 60_000 }],
   ] as const) {
     vi.setSystemTime(START + atMs)
-    expect(await consume(theirs), `theirs at ${atMs}`).toStrictEqual(expected)
-    expect(check(ours), `ours at ${atMs}`).toStrictEqual(expected)
+    expect(await consume(original), `original at ${atMs}`).toStrictEqual(expected)
+    expect(check(tidegate), `tidegate at ${atMs}`).toStrictEqual(expected)
   }
 })
 
@@ -207,16 +207,16 @@ it('BurstyRateLimiter: a second limit for requests that the first one denies', a
     const decision = steady.check(key)
     return decision.allowed ? decision : burst.check(key)
   }
-  const theirs: boolean[] = []
-  const ours: boolean[] = []
+  const original: boolean[] = []
+  const tidegate: boolean[] = []
   for (let i = 0; i < 60; i++) {
     vi.setSystemTime(START + i * 210)
-    theirs.push((await consume(bursty)).allowed)
-    ours.push(checkBoth('key').allowed)
+    original.push((await consume(bursty)).allowed)
+    tidegate.push(checkBoth('key').allowed)
   }
-  expect(ours).toStrictEqual(theirs)
-  expect(ours.filter(Boolean).length).toBeGreaterThan(25)
-  expect(ours.filter((allowed) => !allowed).length).toBeGreaterThan(5)
+  expect(tidegate).toStrictEqual(original)
+  expect(tidegate.filter(Boolean).length).toBeGreaterThan(25)
+  expect(tidegate.filter((allowed) => !allowed).length).toBeGreaterThan(5)
 })
 
 it('RateLimiterUnion: take denies if one limit denies, and then takes from none', async () => {
@@ -246,34 +246,34 @@ it('RateLimiterUnion: take denies if one limit denies, and then takes from none'
 })
 
 describe('RateLimiterQueue', () => {
-  it('wait serves calls in order, when their units are there', async () => {
-    const { theirs } = both({ points: 2, duration: 1 })
-    const queue = new RateLimiterQueue(theirs)
+  it('wait serves calls in order, when their units are available', async () => {
+    const { original } = both({ points: 2, duration: 1 })
+    const queue = new RateLimiterQueue(original)
     const limiter = createLimiter({ policy: fixedWindow({ limit: 2, window: '1s', start: 'first-request' }) })
-    const log: Record<'theirs' | 'ours', [string, number][]> = { theirs: [], ours: [] }
+    const log: Record<'original' | 'tidegate', [string, number][]> = { original: [], tidegate: [] }
     const calls = ['a', 'b', 'c', 'd', 'e'].map(async (name) => {
       const at = () => Date.now() - START
       await Promise.all([
-        queue.removeTokens(1, 'key').then(() => log.theirs.push([name, at()])),
-        limiter.wait('key').then(() => log.ours.push([name, at()])),
+        queue.removeTokens(1, 'key').then(() => log.original.push([name, at()])),
+        limiter.wait('key').then(() => log.tidegate.push([name, at()])),
       ])
     })
     await vi.advanceTimersByTimeAsync(5000)
     await Promise.all(calls)
-    expect(log.ours).toStrictEqual([
+    expect(log.tidegate).toStrictEqual([
       ['a', 0],
       ['b', 0],
       ['c', 1000],
       ['d', 1000],
       ['e', 2000],
     ])
-    expect(log.theirs.map(([name]) => name)).toStrictEqual(log.ours.map(([name]) => name))
-    for (const [i, [, atMs]] of log.theirs.entries()) expect(atMs - log.ours[i]![1]).toBeLessThan(10)
+    expect(log.original.map(([name]) => name)).toStrictEqual(log.tidegate.map(([name]) => name))
+    for (const [i, [, atMs]] of log.original.entries()) expect(atMs - log.tidegate[i]![1]).toBeLessThan(10)
   })
 
   it('maxQueueSize and expiresUnixAt: wait rejects at once if the wait is longer than timeoutMs', async () => {
-    const { theirs } = both({ points: 1, duration: 60 })
-    const queue = new RateLimiterQueue(theirs, { maxQueueSize: 1 })
+    const { original } = both({ points: 1, duration: 60 })
+    const queue = new RateLimiterQueue(original, { maxQueueSize: 1 })
     const limiter = createLimiter({ policy: fixedWindow({ limit: 1, window: '1m', start: 'first-request' }) })
     await queue.removeTokens(1, 'key')
     await limiter.wait('key')
@@ -285,17 +285,17 @@ describe('RateLimiterQueue', () => {
 
 it('execEvenly: a leaky bucket spreads the requests, and wait waits for them', async () => {
   const limiter = createLimiter({ policy: leakyBucket({ capacity: 5, leakRate: 5 }) })
-  const theirs = new RateLimiterMemory({ points: 5, duration: 1, execEvenly: true })
-  const times: Record<'theirs' | 'ours', number[]> = { theirs: [], ours: [] }
+  const original = new RateLimiterMemory({ points: 5, duration: 1, execEvenly: true })
+  const times: Record<'original' | 'tidegate', number[]> = { original: [], tidegate: [] }
   const calls = Array.from({ length: 5 }, () =>
     Promise.all([
-      theirs.consume('key').then(() => times.theirs.push(Date.now() - START)),
-      limiter.wait('key').then(() => times.ours.push(Date.now() - START)),
+      original.consume('key').then(() => times.original.push(Date.now() - START)),
+      limiter.wait('key').then(() => times.tidegate.push(Date.now() - START)),
     ]),
   )
   await vi.advanceTimersByTimeAsync(2000)
   await Promise.all(calls)
-  expect(times.ours).toStrictEqual([0, 200, 400, 600, 800])
-  expect(times.theirs).toHaveLength(5)
-  for (const atMs of times.theirs) expect(atMs).toBeLessThanOrEqual(1000)
+  expect(times.tidegate).toStrictEqual([0, 200, 400, 600, 800])
+  expect(times.original).toHaveLength(5)
+  for (const atMs of times.original) expect(atMs).toBeLessThanOrEqual(1000)
 })

@@ -1,24 +1,23 @@
-/** The facts of a request that rules and key templates use. Each framework adapter provides them. */
+/** The facts of a request for rules and key templates. Each framework adapter provides them. */
 export interface RequestFacts {
-  /** As it was sent: `GET`. */
+  /** The method as it was sent, such as `GET`. */
   readonly method: string
   /** The canonical path: see `canonicalPath`. */
   readonly path: string
-  /** Other paths that a router may read in the target. Default: none. */
+  /** Other paths that a router may interpret the target as. Default: none. */
   readonly otherPaths?: readonly string[]
-  /** As it was sent, without the `?`; empty if there is none. */
+  /** The query as it was sent, without the `?`; empty if there is none. */
   readonly query: string
   /**
-   * A header by its name in lower case. Several lines of one name are joined by `', '`, those of `cookie` by
-   * `'; '`.
+   * Returns a header by its lower-case name. Several lines of one name are joined by `', '`, those of `cookie` by `'; '`.
    */
   header(name: string): string | undefined
   /**
-   * The value of each line of a header, also under names that CGI-like servers take for the same, such as `x_user_id`
-   * for `x-user-id`. Different values make a key part ambiguous. Default: the joined value is used.
+   * Returns the lines of a header, including names that CGI-like servers treat as equal, such as `x_user_id` for
+   * `x-user-id`. Different values make a key part ambiguous. Default: the joined value is used.
    */
   headerLines?(name: string): readonly string[]
-  /** The client's address as one text for all its spellings: see `clientIp`. */
+  /** The client's address in canonical form: see `clientIp`. */
   readonly ip?: string | undefined
   /** Whether the client has disconnected. Default: false. */
   readonly isGone?: boolean

@@ -299,7 +299,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     }
     expect(warned.mock.calls).toStrictEqual([
       [
-        expect.stringMatching(/End the key in a part that every request has.*errors\.md#key_undefined/),
+        expect.stringMatching(/End the key with a part that every request has.*errors\.md#key_undefined/),
         { type: 'TidegateWarning', code: 'TIDEGATE_KEY_UNDEFINED' },
       ],
     ])

@@ -57,14 +57,14 @@ async function start(file: string): Promise<string> {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.push(server)
-  let said = ''
+  let output = ''
   server.stderr.setEncoding('utf8').on('data', (text) => {
-    said += text
+    output += text
   })
   for await (const line of createInterface({ input: server.stdout })) {
     if (line.startsWith('http://')) return line
   }
-  throw new Error(`${basename(file)} exited without an address: ${said}`)
+  throw new Error(`${basename(file)} exited without an address: ${output}`)
 }
 
 const files = readdirSync(examples).filter((name) => /\.(mjs|ts)$/.test(name))

@@ -59,12 +59,12 @@ async function answersOf(middleware: RequestHandler, calls: Call[]): Promise<Ans
 }
 
 /** The answers of both packages to the same calls. */
-async function both(theirs: Partial<Options>, ours: ExpressRateLimitOptions, calls: Call[]) {
-  const options = { windowMs: 60_000, validate: false, ...theirs }
-  const own = { limit: 2, window: '1m', start: 'first-request', ...ours } as ExpressRateLimitOptions
+async function both(original: Partial<Options>, tidegate: ExpressRateLimitOptions, calls: Call[]) {
+  const options = { windowMs: 60_000, validate: false, ...original }
+  const own = { limit: 2, window: '1m', start: 'first-request', ...tidegate } as ExpressRateLimitOptions
   return {
-    theirs: await answersOf(expressRateLimit({ limit: 2, ...options }) as unknown as RequestHandler, calls),
-    ours: await answersOf(rateLimit(own), calls),
+    original: await answersOf(expressRateLimit({ limit: 2, ...options }) as unknown as RequestHandler, calls),
+    tidegate: await answersOf(rateLimit(own), calls),
   }
 }
 
@@ -72,14 +72,14 @@ const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status)
 const repeat = (times: number, call: Call = {}) => Array.from({ length: times }, () => call)
 
 async function expectSameStatuses(
-  theirs: Partial<Options>,
-  ours: ExpressRateLimitOptions,
+  original: Partial<Options>,
+  tidegate: ExpressRateLimitOptions,
   calls: Call[],
   statuses: number[],
 ) {
-  const answers = await both(theirs, ours, calls)
-  expect(statusesOf(answers.theirs)).toStrictEqual(statuses)
-  expect(statusesOf(answers.ours)).toStrictEqual(statuses)
+  const answers = await both(original, tidegate, calls)
+  expect(statusesOf(answers.original)).toStrictEqual(statuses)
+  expect(statusesOf(answers.tidegate)).toStrictEqual(statuses)
   return answers
 }
 
@@ -97,17 +97,17 @@ describe('both packages', () => {
       policy: (request: express.Request) => (request.get('x-plan') === 'premium' ? premium : basic),
     }
     const calls = [...repeat(4, { headers }), ...repeat(1)]
-    const theirs = await answersOf(
+    const original = await answersOf(
       expressRateLimit({
         windowMs: 60_000,
         limit: (request) => (request.get('x-plan') === 'premium' ? 3 : 1),
       }) as unknown as RequestHandler,
       calls,
     )
-    const ours = await answersOf(rateLimit(options), calls)
-    expect(statusesOf(theirs)).toStrictEqual([200, 200, 200, 429, 429])
+    const tidegate = await answersOf(rateLimit(options), calls)
+    expect(statusesOf(original)).toStrictEqual([200, 200, 200, 429, 429])
     // Here each policy counts on its own.
-    expect(statusesOf(ours)).toStrictEqual([200, 200, 200, 429, 200])
+    expect(statusesOf(tidegate)).toStrictEqual([200, 200, 200, 429, 200])
   })
 
   it('keyGenerator: key', async () => {
@@ -145,8 +145,8 @@ describe('both packages', () => {
       repeat(3),
       [200, 200, 420],
     )
-    expect(answers.theirs[2]!.body).toBe('Slow down')
-    expect(answers.ours[2]!.body).toBe('Slow down')
+    expect(answers.original[2]!.body).toBe('Slow down')
+    expect(answers.tidegate[2]!.body).toBe('Slow down')
   })
 
   it('handler', async () => {
@@ -156,7 +156,7 @@ describe('both packages', () => {
       repeat(3),
       [200, 200, 503],
     )
-    expect(answers.ours[2]!.body).toBe(answers.theirs[2]!.body)
+    expect(answers.tidegate[2]!.body).toBe(answers.original[2]!.body)
   })
 
   it.each([
@@ -178,18 +178,18 @@ describe('both packages', () => {
       ['draft-7'],
       ['ratelimit', 'ratelimit-policy', 'retry-after'],
     ],
-  ] as const)('%s: the same header values', async (_, theirs, standards, names) => {
-    const answers = await both(theirs as Partial<Options>, { standards: [...standards] }, repeat(3))
+  ] as const)('%s: the same header values', async (_, original, standards, names) => {
+    const answers = await both(original as Partial<Options>, { standards: [...standards] }, repeat(3))
     for (let i = 0; i < 3; i++) {
       for (const name of names) {
-        expect([i, name, answers.ours[i]!.headers.get(name)]).toStrictEqual([
+        expect([i, name, answers.tidegate[i]!.headers.get(name)]).toStrictEqual([
           i,
           name,
-          answers.theirs[i]!.headers.get(name),
+          answers.original[i]!.headers.get(name),
         ])
       }
     }
-    expect(answers.ours[2]!.headers.get('retry-after')).toBe('60')
+    expect(answers.tidegate[2]!.headers.get('retry-after')).toBe('60')
   })
 
   it('identifier: name, in the headers of draft 8', async () => {
@@ -198,11 +198,11 @@ describe('both packages', () => {
       { standards: ['draft-8'], name: 'api' },
       repeat(1),
     )
-    const [theirs, ours] = [answers.theirs[0]!.headers, answers.ours[0]!.headers]
-    expect(theirs.get('ratelimit')).toMatch(/^"api"; ?r=1; ?t=60$/)
-    expect(ours.get('ratelimit')).toMatch(/^"api"; ?r=1; ?t=60$/)
-    expect(theirs.get('ratelimit-policy')).toMatch(/^"api"; ?q=2; ?w=60/)
-    expect(ours.get('ratelimit-policy')).toMatch(/^"api"; ?q=2; ?w=60/)
+    const [original, tidegate] = [answers.original[0]!.headers, answers.tidegate[0]!.headers]
+    expect(original.get('ratelimit')).toMatch(/^"api"; ?r=1; ?t=60$/)
+    expect(tidegate.get('ratelimit')).toMatch(/^"api"; ?r=1; ?t=60$/)
+    expect(original.get('ratelimit-policy')).toMatch(/^"api"; ?q=2; ?w=60/)
+    expect(tidegate.get('ratelimit-policy')).toMatch(/^"api"; ?q=2; ?w=60/)
   })
 
   it('skipFailedRequests: refundWhen', async () => {
@@ -240,7 +240,7 @@ describe('both packages', () => {
   })
 
   it('requestPropertyName: onDecision', async () => {
-    const { theirs, ours } = await both(
+    const { original, tidegate } = await both(
       {},
       {
         onDecision: ({ request, decision }) => {
@@ -249,53 +249,59 @@ describe('both packages', () => {
       },
       repeat(1),
     )
-    expect([theirs[0]!.body, ours[0]!.body]).toStrictEqual(['true', 'true'])
+    expect([original[0]!.body, tidegate[0]!.body]).toStrictEqual(['true', 'true'])
   })
 
   it.each([
     ['true', true, { onStoreFailure: 'open' }, 200, 200],
     ['false', false, { onStoreFailure: 'closed' }, 500, 503],
     ['false, and no fallback', false, { failure: false }, 500, 500],
-  ] as const)('passOnStoreError: %s', async (_, passOnStoreError, options, theirStatus, ownStatus) => {
-    const failing = () => Promise.reject(storeFailed('unreachable', 'The store is down.'))
-    const theirStore = { increment: failing, decrement: failing, resetKey: failing }
-    const logger = { error: () => {}, warn: () => {} }
-    const store = {
-      check: failing,
-      take: failing,
-      peek: failing,
-      refund: failing,
-      reset: failing,
-      close: () => {},
-    }
-    const theirs = { store: theirStore, passOnStoreError, logger } as unknown as Partial<Options>
-    const failure = 'failure' in options ? {} : { failure: { onEvent: () => {} } }
-    const answers = await both(theirs, { ...options, ...failure, store }, repeat(1))
-    expect([answers.theirs[0]!.status, answers.ours[0]!.status]).toStrictEqual([theirStatus, ownStatus])
-  })
+  ] as const)(
+    'passOnStoreError: %s',
+    async (_, passOnStoreError, options, originalStatus, tidegateStatus) => {
+      const failing = () => Promise.reject(storeFailed('unreachable', 'The store is down.'))
+      const originalStore = { increment: failing, decrement: failing, resetKey: failing }
+      const logger = { error: () => {}, warn: () => {} }
+      const store = {
+        check: failing,
+        take: failing,
+        peek: failing,
+        refund: failing,
+        reset: failing,
+        close: () => {},
+      }
+      const original = { store: originalStore, passOnStoreError, logger } as unknown as Partial<Options>
+      const failure = 'failure' in options ? {} : { failure: { onEvent: () => {} } }
+      const answers = await both(original, { ...options, ...failure, store }, repeat(1))
+      expect([answers.original[0]!.status, answers.tidegate[0]!.status]).toStrictEqual([
+        originalStatus,
+        tidegateStatus,
+      ])
+    },
+  )
 
   it('resetKey and getKey: reset and peek', async () => {
     const key = 'user:123'
-    const theirs = expressRateLimit({ windowMs: 60_000, limit: 2, keyGenerator: () => key })
+    const original = expressRateLimit({ windowMs: 60_000, limit: 2, keyGenerator: () => key })
     const store = new MemoryStore()
     const limiter = createLimiter({
       store,
       policy: fixedWindow({ limit: 2, window: '1m', start: 'first-request', name: 'api' }),
     })
-    await answersOf(theirs as unknown as RequestHandler, repeat(2))
+    await answersOf(original as unknown as RequestHandler, repeat(2))
     await answersOf(rateLimit({ limiter, key: () => key }), repeat(2))
-    expect((await theirs.getKey(key))!.totalHits).toBe(2)
+    expect((await original.getKey(key))!.totalHits).toBe(2)
     expect(limiter.peek(key).remaining).toBe(0)
-    theirs.resetKey(key)
+    original.resetKey(key)
     limiter.reset(key)
-    expect(await theirs.getKey(key)).toBeUndefined()
+    expect(await original.getKey(key)).toBeUndefined()
     expect(limiter.peek(key).remaining).toBe(2)
   })
 
   it('denied requests count: countDenied', async () => {
-    const theirs = expressRateLimit({ windowMs: 60_000, limit: 2, keyGenerator: () => 'key' })
-    await answersOf(theirs as unknown as RequestHandler, repeat(5))
-    expect((await theirs.getKey('key'))!.totalHits).toBe(5)
+    const original = expressRateLimit({ windowMs: 60_000, limit: 2, keyGenerator: () => 'key' })
+    await answersOf(original as unknown as RequestHandler, repeat(5))
+    expect((await original.getKey('key'))!.totalHits).toBe(5)
     const policy = fixedWindow({ limit: 2, window: '1m', start: 'first-request', countDenied: true })
     const limiter = createLimiter({ policy, store: new MemoryStore() })
     await answersOf(rateLimit({ limiter, key: () => 'key' }), repeat(5))

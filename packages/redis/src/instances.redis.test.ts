@@ -29,7 +29,7 @@ describe('the instances that share a Redis', () => {
     await server?.stop()
   })
 
-  it('see each other come and go', async () => {
+  it('list each other while they report', async () => {
     const [a, b] = [open(), open()]
     await ready(a)
     expect(await a.report('a')).toStrictEqual(['a'])
@@ -51,7 +51,7 @@ describe('the instances that share a Redis', () => {
     expect(ttl).toBeLessThanOrEqual(20_000)
   })
 
-  it('lines that are too long, and the oldest of too many, are ignored', async () => {
+  it('ignore lines that are too long, and the oldest of too many', async () => {
     const a = open()
     await ready(a)
     await admin.zadd(KEY, Date.now() + 1000, 'x'.repeat(100_000))

@@ -2,24 +2,34 @@ import { INSTANCES_SCRIPT } from './script/lua.generated.js'
 import { commandsOf } from './store-commands.js'
 
 /*
- * The processes that use the same Redis under the same prefix. A sorted set has one line for each process, scored with the
- * time of its last report. Old lines are removed by the next report, and the key expires after the last one.
+ * The processes that use the same Redis under the same prefix. A sorted set has one line per process, with the time of its
+ * last report as score. The next report of any process removes old lines, and the key expires after the last report.
  */
 
-/** The processes that share a store. Every method rejects if Redis does. */
+/** The registry of the processes that share a store: see `instancesOf`. Its methods reject if Redis fails. */
 export interface SharedInstances {
-  /** Records a line about this process, and returns the lines of all active processes, the newest first. */
+  /** Records a line of text about this process. Returns the lines of all active processes, newest first. */
   report(line: string): Promise<string[]>
   /** Removes the line of this process. */
   leave(line: string): Promise<void>
 }
 
-/** A process that has not reported for this long is not listed any more. */
+/** A process that has not reported for this long is not listed. */
 const GONE_AFTER_MS = 20_000
-/** Longer lines and further lines are ignored: any client of Redis can have written them. */
+/** Longer and further lines are ignored, because any client of Redis could have written them. */
 const MAX_LINE_BYTES = 1024
 const MAX_LINES = 200
 
+/**
+ * Returns the registry of the processes that share a `RedisStore`. Report regularly: a process is listed for 20 seconds
+ * after its last report.
+ *
+ * @example
+ * ```ts
+ * const instances = instancesOf(store)
+ * const lines = await instances.report(`${hostname()} ${process.pid}`)
+ * ```
+ */
 export function instancesOf(store: object): SharedInstances {
   const { prefix, send } = commandsOf(store)
   const key = `${prefix}:instances`
@@ -28,7 +38,7 @@ export function instancesOf(store: object): SharedInstances {
       const bytes = Buffer.byteLength(line)
       if (bytes > MAX_LINE_BYTES) {
         throw new RangeError(
-          `A line about an instance must have at most ${MAX_LINE_BYTES} bytes, got ${bytes}.`,
+          `The line of an instance must have at most ${MAX_LINE_BYTES} bytes, got ${bytes}. Shorten it.`,
         )
       }
       const limits = [GONE_AFTER_MS, MAX_LINES, MAX_LINE_BYTES].map(String)

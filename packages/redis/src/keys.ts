@@ -1,11 +1,11 @@
 import { show, TidegateError } from '@tidegate/core'
 
 /*
- * Every name of a Redis key is made here: <prefix>:<policy>:<client key>.
+ * The names of Redis keys: <prefix>:<policy>:<client key>.
  *
  * Policy names have no colon, so different pairs of policy and client key have different names. On a cluster, text in
- * braces would choose the slot: braces are written %7B and %7D, and % as %25. A client key therefore never chooses its
- * slot, and stays readable in redis-cli.
+ * braces would select the slot, so braces are escaped as %7B and %7D, and % as %25. So clients cannot choose their slot, and
+ * keys stay readable in redis-cli.
  */
 
 export const DEFAULT_PREFIX = 'rate_limiter'
@@ -18,7 +18,7 @@ export function assertPrefix(prefix: unknown): asserts prefix is string {
   if (typeof prefix === 'string' && /^[\w.:-]{1,64}$/.test(prefix)) return
   throw new TidegateError(
     'OPTION_INVALID',
-    `prefix must be 1 to 64 letters, digits and "_.:-", got ${show(prefix)}. Leave it out for "${DEFAULT_PREFIX}".`,
+    `prefix must be 1 to 64 letters, digits, "_", ".", ":" and "-", got ${show(prefix)}. Leave it out for "${DEFAULT_PREFIX}".`,
     { field: 'prefix' },
   )
 }

@@ -43,23 +43,25 @@ import { createScriptStore } from './script/script-store.js'
 import { keepCommands } from './store-commands.js'
 import { TEST_CLOCK } from './test-clock.js'
 
+/** Options of `RedisStore`. */
 export interface RedisStoreOptions extends ConnectOptions {
-  /** The prefix of every key in Redis. Default: `rate_limiter`. */
+  /** The prefix of every key in Redis. Default: `'rate_limiter'`. */
   prefix?: string
-  /** The most limits decided in one call; 1 sends every check separately. Default: 64. */
+  /** The maximum number of limits in one call, 1 to 1,000; 1 sends every check separately. Default: 64. */
   maxBatch?: number
-  /** Default: `{ batchBy: 'node' }`. */
+  /** Options for Redis Cluster. Default: `{ batchBy: 'node' }`. */
   cluster?: ClusterOptions
-  /** The longest that a denial is answered from the cache, in milliseconds; 0 turns the cache off. Default: 1000. */
+  /** The maximum time that a denial is cached, in milliseconds; 0 disables the cache. Default: 1000. */
   denialCacheMs?: number
-  /** The most denials in the cache. Default: 100,000. */
+  /** The maximum number of cached denials. Default: 100,000. */
   maxCachedDenials?: number
 }
 
+/** Options of `RedisStore` for Redis Cluster. */
 export interface ClusterOptions {
   /**
-   * `'node'`: one call decides checks for all slots of a node, without declaring their keys. `'slot'`: each slot has its
-   * own calls, which declare them. Default: `'node'`, and `'slot'` for nodes that do not accept undeclared keys.
+   * How to batch checks. `'node'`: one call for all slots of a node, without declaring the keys. `'slot'`: separate calls
+   * for each slot, which declare the keys. Default: `'node'`, but `'slot'` for nodes that do not accept undeclared keys.
    */
   batchBy?: 'node' | 'slot'
 }
@@ -68,14 +70,27 @@ const CONNECT_OPTIONS = ['username', 'password', 'tls', 'connectTimeoutMs']
 const OPTIONS = ['prefix', 'maxBatch', 'cluster', 'denialCacheMs', 'maxCachedDenials', ...CONNECT_OPTIONS]
 
 /**
- * State in Redis, shared exactly by every process that uses it: each check is one atomic script. Denials are cached
- * for a moment: see `withDenialCache`.
+ * A store in Redis or Valkey, which all processes share exactly: each check is one atomic script. Checks that arrive together
+ * are sent in one call. Denials are cached: see `withDenialCache`.
+ *
+ * @example
+ * ```ts
+ * import { createLimiter, fixedWindow } from '@tidegate/core'
+ * import { RedisStore } from '@tidegate/redis'
+ *
+ * const store = new RedisStore('redis://localhost:6379')
+ * const limiter = createLimiter({ store, policy: fixedWindow({ limit: 100, window: '1m', name: 'api' }) })
+ * const { allowed } = await limiter.check('user:123')
+ * ```
  */
 export class RedisStore implements AsyncStore {
   readonly traits: StoreTraits
   readonly #store: DenialCachingStore
 
-  /** `redis://`, `rediss://`, `redis+sentinel://h1,h2/name`, `redis+cluster://h1,h2`, or a client of your own. */
+  /**
+   * `redis` is a URL (`redis://host`, `rediss://host`, `redis+sentinel://host1,host2/name` or
+   * `redis+cluster://host1,host2`), or an ioredis or node-redis client of your own, which the store does not close.
+   */
   constructor(
     redis: string | IoredisClient | NodeRedisClient | NodeRedisCluster,
     options: RedisStoreOptions = {},
@@ -118,7 +133,7 @@ export class RedisStore implements AsyncStore {
     }
   }
 
-  /** A limit has no decision if the cached denial of another limit had already denied the take. */
+  /** Decisions can be undefined: see `TakeResult`. */
   async take(requests: readonly TakeRequest[], call?: Call): Promise<TakeResult> {
     return this.#store.take(requests, call)
   }
@@ -143,7 +158,7 @@ export class RedisStore implements AsyncStore {
     return this.#store.block(request, call)
   }
 
-  /** All limits or none. They are settled under the reservation's id, by its own `settle` or from any process. */
+  /** Reserves units of every limit or of none. Any process can settle them by the reservation's id. */
   async reserve(
     requests: readonly TakeRequest[],
     options?: ReserveOptions,
@@ -177,11 +192,12 @@ export class RedisStore implements AsyncStore {
     return this.#store.reset(request, call)
   }
 
-  /** Resolves once Redis can decide; rejects with `STORE_FAILED` and the reason if it cannot. */
+  /** Resolves once Redis is available; rejects with `STORE_FAILED` and the reason if it is not. */
   ready(): Promise<void> {
     return this.traits.ready!()
   }
 
+  /** Closes the connection, unless it is a client of your own. Later calls fail with `STORE_FAILED`. */
   async close(): Promise<void> {
     return this.#store.close()
   }
@@ -214,15 +230,15 @@ function parse(options: RedisStoreOptions) {
     to: number,
     otherwise: number,
   ) => numberOption(field, options[field], { from: 1, to, otherwise, isWhole: true })
-  for (const [field, kind, what] of [
+  for (const [field, kind, rule] of [
     ['username', 'string', 'a string'],
     ['password', 'string', 'a string'],
-    ['tls', 'object', 'an object of TLS options'],
+    ['tls', 'object', 'an object of TLS options such as { ca }'],
   ] as const) {
     const value = options[field]
     if (value === undefined || (typeof value === kind && value !== null)) continue
-    // Without the value: it may be a secret, and the message may be logged.
-    throw optionInvalid(field, `${field} must be ${what}.`)
+    // Without the value, which may be a secret.
+    throw optionInvalid(field, `${field} must be ${rule}, got a value of the type ${typeof value}.`)
   }
   return Object.freeze({
     prefix,

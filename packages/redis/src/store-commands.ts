@@ -4,19 +4,21 @@ import type { RedisConnection } from './connection/adapters.js'
 export interface StoreCommands {
   /** The prefix of every key in Redis. */
   readonly prefix: string
-  /** Sends one command to the node of `key`. Rejects if it cannot be sent now, or is not answered. */
+  /** Sends one command to the node of `key`. Rejects if it cannot be sent now, or gets no reply. */
   send(key: string, command: string, args: string[]): Promise<unknown>
 }
 
 const commandsByStore = new WeakMap<object, StoreCommands>()
 
+/** Remembers the commands of a store, for `commandsOf`. */
 export function keepCommands(store: object, { send }: RedisConnection, prefix: string): void {
   commandsByStore.set(store, { prefix, send })
 }
 
-/** The commands of a `RedisStore`. Not for users of the package: they have a client of their own. */
+/** Returns the commands of a `RedisStore`. Internal: users of the package have their own client. */
 export function commandsOf(store: object): StoreCommands {
   const commands = commandsByStore.get(store)
-  if (commands === undefined) throw new TypeError('commandsOf() takes a RedisStore')
+  if (commands === undefined)
+    throw new TypeError('store must be a RedisStore. Write for example new RedisStore(url).')
   return commands
 }

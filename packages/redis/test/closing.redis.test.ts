@@ -43,7 +43,7 @@ it('checks that were not sent when the store is closed fail at once', async () =
   expect(await Promise.all(checks)).toStrictEqual([closed, closed, closed])
 })
 
-it('a limiter still answers a take of several slots if its store is closed after the peeks', async () => {
+it('a limiter decides a take of several slots even if its store is closed after the peeks', async () => {
   const policy = fixedWindow({ limit: 5, window: '1h', name: 'looked' })
   const sent: string[] = []
   const store = new RedisStore({

@@ -37,7 +37,7 @@ export function conforms(open: (options: RedisStoreOptions) => Store, prefix = '
       skip: [
         { test: 'sliding window log: each unit leaves exactly one window later', reason },
         { test: 'sliding window counter: the last window counts by the share still covered', reason },
-        { test: 'decides random traces as the reference does', reason },
+        { test: 'decides random traces like the reference store', reason },
       ],
     })
   })

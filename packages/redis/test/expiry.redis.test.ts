@@ -88,7 +88,7 @@ describe('after a load over all algorithms', () => {
     for (const name of names) expect([name, (await on.redis.pttl(name)) > 0]).toStrictEqual([name, true])
   })
 
-  it('nothing is left once the longest window is over', async () => {
+  it('no keys are left after the longest window', async () => {
     await load(policies({ window: '300ms', rate: '10/1s' }))
     expect(await on.redis.dbsize()).toBeGreaterThan(0)
     // DBSIZE includes expired keys until Redis deletes them, which it does ten times a second.

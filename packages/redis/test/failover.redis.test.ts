@@ -200,7 +200,7 @@ describe('one server', () => {
     }
   })
 
-  it('calls that were lost with a connection are not sent again: each check is charged at most once', async () => {
+  it('calls that were lost with a connection are not resent, so each check is charged at most once', async () => {
     await cutUnderLoad(server.url, server, (_, n) => `k${n}`)
   })
 })

@@ -40,7 +40,7 @@ describe('key text', () => {
     },
   )
 
-  it('never chooses the slot: the slot is that of the whole name', () => {
+  it('does not choose the slot, which is that of the whole name', () => {
     for (const key of KEYS) {
       const name = redisKey(DEFAULT_PREFIX, 'fixed', key)
       expect(name).not.toMatch(/[{}]/)

@@ -1,16 +1,12 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { definePolicy, type LeaseCounts, type RatePolicy } from '@tidegate/core'
 import { type Admission, findOverAdmission } from '@tidegate/core/testing'
-import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { pause } from '@tidegate/fixtures/until'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { useRedisChildren } from './redis-children.js'
 
-// Four processes with leases of one key on a real Redis, judged by when each admitted check began and ended. All clocks
-// are those of this machine.
+// Four processes with leases of one key on a real Redis, verified by when each admitted check began and ended. All
+// processes use the clock of this machine.
 
-const PROGRAM = fileURLToPath(new URL('./leasing-process.mjs', import.meta.url))
 const DURATION_MS = 3500
 /** The default share of a lease. */
 const SHARE = 0.05
@@ -22,45 +18,19 @@ interface Report {
   admissions: Admission[]
   checks: number
   degraded: number
-  /** Of all leased policies of this process so far. */
+  /** Over all leased policies of this process so far. */
   leases: LeaseCounts
   /** The longest time for which the process did not run. */
   stalledMs: number
 }
 
-let server: RedisServer
-let children: ChildProcess[] = []
+const run = useRedisChildren<object, Report[]>('./leasing-process.mjs', 4)
 let keys = 0
 
-beforeAll(async () => {
-  server = await startRedis()
-  children = Array.from({ length: 4 }, () =>
-    fork(PROGRAM, { env: { ...process.env, REDIS_URL: server.url } }),
-  )
-  await Promise.all(children.map((child) => once(child, 'message')))
-})
-afterAll(async () => {
-  await Promise.all(
-    children.map(async (child) => {
-      const gone = once(child, 'exit')
-      child.kill('SIGKILL')
-      await gone
-    }),
-  )
-  await server?.stop()
-})
-
-/** Checks a new key by each policy, in all processes at once. Returns the reports of each policy. */
+/** Checks a new key by each policy, in all processes at the same time. Returns the reports of each policy. */
 async function loadEach(policies: readonly object[], workers: number, pauseMs: number): Promise<Report[][]> {
   const key = `k${keys++}`
-  const ofProcesses = await Promise.all(
-    children.map(async (child) => {
-      const answer = once(child, 'message')
-      child.send({ policies, key, durationMs: DURATION_MS, workers, pauseMs })
-      const [reports] = (await answer) as [Report[]]
-      return reports
-    }),
-  )
+  const ofProcesses = await run({ policies, key, durationMs: DURATION_MS, workers, pauseMs })
   return policies.map((_, i) => ofProcesses.map((reports) => reports[i]!))
 }
 

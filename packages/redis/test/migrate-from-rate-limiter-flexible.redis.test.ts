@@ -19,7 +19,7 @@ async function commandsOf(run: () => Promise<unknown>): Promise<number> {
 }
 
 it('inMemoryBlockOnConsumed: the denial cache keeps a flood of denied requests away from Redis', async () => {
-  const theirs = new RateLimiterRedis({
+  const original = new RateLimiterRedis({
     storeClient: used.redis,
     points: 5,
     duration: 3600,
@@ -28,19 +28,19 @@ it('inMemoryBlockOnConsumed: the denial cache keeps a flood of denied requests a
   const store = new RedisStore(used.server.url)
   try {
     const policy = fixedWindow({ limit: 5, window: '1h', start: 'first-request', name: 'flood' })
-    const ours = createLimiter({ policy, store })
-    await ours.ready()
+    const limiter = createLimiter({ policy, store })
+    await limiter.ready()
     const flood = async (isAllowed: () => Promise<boolean>) => {
       let allowed = 0
       for (let i = 0; i < 500; i++) if (await isAllowed()) allowed++
       expect(allowed).toBe(5)
     }
     const consume = () =>
-      theirs.consume('key').then(
+      original.consume('key').then(
         () => true,
         () => false,
       )
-    const check = async () => (await ours.check('key')).allowed
+    const check = async () => (await limiter.check('key')).allowed
     expect(await commandsOf(() => flood(consume))).toBeLessThan(20)
     expect(await commandsOf(() => flood(check))).toBeLessThan(20)
   } finally {

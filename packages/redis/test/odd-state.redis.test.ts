@@ -85,12 +85,12 @@ function hence(seconds: number): string {
 
 describe('an unreadable state in the middle of a batch does not affect other decisions', () => {
   describe.each(EACH)('%s', (_, policy) => {
-    it.each(ODD)('%s counts as no state, and is replaced', async (_, make) => {
+    it.each(ODD)('%s is ignored and replaced', async (_, make) => {
       await make(nameOf(policy, 'odd'))
       await batchAround(policy)
     })
 
-    it('a state of every other algorithm under one name counts as no state, and is replaced', async () => {
+    it('ignores and replaces the state of any other algorithm under the same name', async () => {
       const shared = policies({ name: 'shared' })
       const mine = shared.find(({ algorithm }) => algorithm === policy.algorithm)!
       for (const other of shared.filter((one) => one !== mine)) {

@@ -69,10 +69,10 @@ async function join(nodes: readonly RedisServer[], clients: readonly Redis[]): P
   for (const node of nodes.slice(1)) await clients[0]!.cluster('MEET', '127.0.0.1', node.port)
   await until('all nodes to know each other', () =>
     every(clients, async (client) => {
-      const known = String(await client.cluster('NODES'))
+      const nodeList = String(await client.cluster('NODES'))
         .trim()
         .split('\n')
-      return known.length === nodes.length && !known.some((line) => line.includes('handshake'))
+      return nodeList.length === nodes.length && !nodeList.some((line) => line.includes('handshake'))
     }),
   )
   for (const [i, replica] of clients.slice(PRIMARIES).entries()) {

@@ -37,7 +37,7 @@ async function left(): Promise<number[]> {
   return (await Promise.all(looks)).map(({ remaining }) => remaining)
 }
 
-it('limits on several nodes are reserved all or none, and settled one by one', async () => {
+it('limits on several nodes are reserved together or not at all, and settled separately', async () => {
   const [store] = stores as [RedisStore, RedisStore]
   const reservation = await store.reserve([a, b], { id: 'a' })
   expect(reservation.decisions.map((decision) => decision?.reserved)).toStrictEqual([1, COST_B])
@@ -56,7 +56,7 @@ it('limits on several nodes are reserved all or none, and settled one by one', a
   expect(await left()).toStrictEqual([59, 8])
 })
 
-it('a repeated reserve returns the first answer, also if nothing more fits', async () => {
+it('a repeated reserve returns the first decision, also if no more units fit', async () => {
   const [store, other] = stores as [RedisStore, RedisStore]
   const first = await store.reserve([a, { ...b, cost: LIMIT_B }], { id: 'a' })
   const again = await other.reserve([a, { ...b, cost: LIMIT_B }], { id: 'a' })
@@ -69,7 +69,7 @@ it('a repeated reserve returns the first answer, also if nothing more fits', asy
   expect(await left()).toStrictEqual([59, 0])
 })
 
-it('parallel reserves by two stores admit no more than either limit, and take back what they lost', async () => {
+it('parallel reserves by two stores admit no more than either limit, and cancel partial reservations', async () => {
   const held: { id: string; store: RedisStore }[] = []
   const lost: string[] = []
   for (let round = 0; round < 6; round++) {
@@ -110,7 +110,7 @@ it('a node that stops for a while loses no units, and a failed reserve is repeat
   expect(await left()).toStrictEqual([59, LIMIT_B - COST_B])
 })
 
-it('a settlement is repeated until every node has answered', async () => {
+it('a settlement is repeated until every node has responded', async () => {
   const [store] = stores as [RedisStore, RedisStore]
   await store.reserve([a, b], { id: 'a' })
   const node = cluster.nodes[1]!.process

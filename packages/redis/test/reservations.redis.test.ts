@@ -106,7 +106,7 @@ describe.each(EACH)('%s', (_, policy) => {
     expect(await settle(policy, 'a', 1)).toMatchObject({ settled: true, refunded: 3 })
   })
 
-  it('of 10,000 settlements at once by two stores, one gives back', async () => {
+  it('only one of 10,000 concurrent settlements by two stores gives units back', async () => {
     const stores = [patientStore(), patientStore()]
     try {
       await reserve(policy, 6, 'a')
@@ -188,7 +188,7 @@ describe('a process that is killed between reserve and settle', () => {
     expect(await left(policy)).toBe(9)
   })
 
-  it('or its reservation lapses after the ttl, and the units stay charged', async () => {
+  it('its reservation lapses after the ttl, and the units stay charged', async () => {
     await killAfterReserve('a', '1s')
     await until('the reservation to lapse', async () => {
       return (await on.redis.exists(`{${nameOf(policy, 'k')}}:r`)) === 0
@@ -204,7 +204,7 @@ function message(child: ChildProcess): Promise<unknown> {
   return once(child, 'message').then(([received]) => received)
 }
 
-describe('an answer that is lost', () => {
+describe('a lost response', () => {
   const policy = tokenBucket({ capacity: 10, refillRate: '10/366d', name: 'lost', onStoreFailure: 'closed' })
 
   it('reserve is repeated by its id and charged once; settle is repeated and gives back once', async () => {
@@ -258,7 +258,7 @@ it('a user who may only use the keys of states can check and reset, but not rese
   }
 })
 
-it('the permissions in the documentation are enough', async () => {
+it('the permissions in the documentation are sufficient', async () => {
   const policy = tokenBucket({ capacity: 10, refillRate: '1/1h', name: 'documented' })
   const page = readFileSync(new URL('../../../docs/operators/redis.md', import.meta.url), 'utf8')
   const user = /ACL SETUSER tidegate (.*)/.exec(page)![1]!.split(' ')

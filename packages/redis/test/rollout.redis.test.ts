@@ -29,7 +29,7 @@ function named(algorithm: string, numbers: Numbers): PolicyOptions {
   return { algorithm, name: `rollout-${algorithm}`, ...numbers } as PolicyOptions
 }
 
-describe('one after the other, by turns', () => {
+describe('old and new processes in turns', () => {
   type Turn = [who: 'old' | 'new', cost: number, allowed: boolean, remaining: number]
 
   const LIMITS: [string, Numbers, Numbers, Turn[]][] = [
@@ -162,7 +162,7 @@ describe('one after the other, by turns', () => {
   }
 })
 
-describe('both at once', () => {
+describe('old and new processes at the same time', () => {
   const ATTEMPTS = 3000
   const IN_FLIGHT = 300
   const WINDOWS = ['fixed-window', 'sliding-window-log', 'sliding-window-counter']

@@ -44,7 +44,7 @@ describe('slots in Redis', () => {
     }
   })
 
-  it('of a key that holds something else count as none, and replace it when one is acquired', async () => {
+  it('replace a value of another type when one is acquired', async () => {
     for (const write of [
       () => on.redis.set(name, 'text'),
       () => on.redis.rpush(name, '1', '2'),

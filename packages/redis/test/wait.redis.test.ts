@@ -68,7 +68,7 @@ describe('wait', () => {
     }
   })
 
-  it('a cost of 5 gets its turn among a stream of ones', async () => {
+  it('serves a cost of 5 among a stream of calls with a cost of 1', async () => {
     const limiter = limiterOf(tokenBucket({ capacity: 5, refillRate: 20, name: 'mixed' }))
     await limiter.check('key', 5)
     const order: number[] = []
@@ -105,7 +105,7 @@ describe('wait', () => {
     expect((await scriptCalls()) - before).toBe(1)
   })
 
-  it('one check for each call that is served, and one for each wait', async () => {
+  it('makes one check for each served call, and one for each wait', async () => {
     const limiter = limiterOf(tokenBucket({ capacity: 1, refillRate: 20, name: 'counted' }))
     await limiter.check('key')
     const before = await scriptCalls()

@@ -265,7 +265,7 @@ it('a policy with a number that looks like seconds gets a warning with its posit
       line: 2,
       column: 51,
       path: 'policies.a.window',
-      message: "60 is 60 milliseconds. Write '60s' for seconds, or '60ms' if milliseconds are meant",
+      message: "60 is 60 milliseconds. Write '60s' for seconds, or '60ms' to keep milliseconds",
     },
   ])
   expect(loaded.config.policies.get('a')).toMatchObject({ window: 60 })

@@ -1,49 +1,53 @@
 import { assertOptions, numberOption, optionInvalid, show } from '@tidegate/core'
 import { type Wait, wait } from './wait.js'
 
+/** Options of `withBackoff`. */
 export interface BackoffOptions {
-  /** How many times a request is sent at most. Default: 5. */
+  /** The maximum number of attempts of one call, including the first. Default: 5. */
   maxAttempts?: number
-  /** The upper bound of the random part of the first wait. It doubles with each attempt. Default: 1000. */
+  /** The maximum random wait before the second attempt, in milliseconds. It doubles with each attempt. Default: 1000. */
   firstBackoffMs?: number
-  /** The largest upper bound of the random part. Default: 30,000. */
+  /** The maximum random wait before any attempt, in milliseconds. Default: 30,000. */
   maxBackoffMs?: number
-  /** If the server requests a longer wait than this, its response is returned. Default: 60,000. */
+  /** If the server requests a longer wait, in milliseconds, its response is returned. Default: 60,000. */
   maxRetryAfterMs?: number
-  /** The longest total wait of one call. Default: 300,000. */
+  /** The maximum total wait of one call, in milliseconds. Default: 300,000. */
   maxTotalWaitMs?: number
-  /** The statuses after which a request is retried. Default: 429, 502, 503 and 504. */
+  /** The statuses that are retried. Default: 429, 502, 503 and 504. */
   statuses?: readonly number[]
-  /** The methods that are retried without an `Idempotency-Key`. Default: GET, HEAD, OPTIONS, PUT and DELETE. */
+  /** The methods that are retried without an `Idempotency-Key` header. Default: GET, HEAD, OPTIONS, PUT and DELETE. */
   methods?: readonly string[]
-  /** Whether to slow down before the server denies requests, by the quota in its headers. Default: false. */
+  /** Whether to slow down before the server denies requests, using the quota in its headers. Default: false. */
   pace?: boolean
   /** Called before each wait. Default: none. */
   onWait?: (wait: BackoffWait) => void
-  /** Milliseconds since the epoch. Default: `Date.now`. */
+  /** Returns milliseconds since the Unix epoch. Default: `Date.now`. */
   now?: () => number
-  /** From 0 to below 1. Default: `Math.random`. */
+  /** Returns a random number from 0 to below 1. Default: `Math.random`. */
   random?: () => number
-  /** Resolves after the given milliseconds, or rejects when the signal aborts. Default: a timer. */
+  /** Resolves after a number of milliseconds, or rejects when the signal aborts. Default: a timer. */
   wait?: Wait
 }
 
-/** One wait of a call. */
+/** A wait before an attempt, for `onWait`. */
 export interface BackoffWait {
-  /** The status of a response, a request without a response, or pacing. */
+  /** Why the call waits: the status of a response, a missing response, or pacing. */
   readonly reason: 'status' | 'no-response' | 'pace'
+  /** The length of the wait, in milliseconds. */
   readonly waitMs: number
-  /** The wait that the server requested, in `Retry-After` or as the reset of an exhausted quota. */
+  /** The wait that the server requested, by `Retry-After` or the reset of an exhausted quota, in milliseconds. */
   readonly requestedMs?: number
-  /** How many times the request has been sent so far. */
+  /** The number of attempts so far. */
   readonly attempts: number
   readonly method: string
   readonly url: string
+  /** The status of the response, if there is one. */
   readonly status?: number
+  /** The error of the request, if there is no response. */
   readonly error?: unknown
 }
 
-/** The longest time that a timer can wait. */
+/** The maximum delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 export type BackoffSettings = Readonly<Required<BackoffOptions>>
@@ -78,7 +82,7 @@ export function parseBackoff(options: BackoffOptions): BackoffSettings {
   ) {
     throw optionInvalid(
       'statuses',
-      `statuses must be a list of statuses from 400 to 599, such as [429, 503], got ${show(statuses)}.`,
+      `statuses must be a list of statuses from 400 to 599, got ${show(statuses)}. Write for example [429, 503].`,
     )
   }
   if (
@@ -87,16 +91,20 @@ export function parseBackoff(options: BackoffOptions): BackoffSettings {
   ) {
     throw optionInvalid(
       'methods',
-      `methods must be a list of methods in upper case, such as ['GET', 'PUT'], got ${show(methods)}.`,
+      `methods must be a list of methods in upper case, got ${show(methods)}. Write for example ['GET', 'PUT'].`,
     )
   }
-  if (typeof pace !== 'boolean') throw optionInvalid('pace', `pace must be true or false, got ${show(pace)}.`)
+  if (typeof pace !== 'boolean')
+    throw optionInvalid('pace', `pace must be true or false, got ${show(pace)}. Leave it out for false.`)
   const callbacks = { onWait: () => {}, now: Date.now, random: Math.random, wait }
   for (const field of ['onWait', 'now', 'random', 'wait'] as const) {
     const callback = options[field]
     if (callback === undefined) continue
     if (typeof callback !== 'function')
-      throw optionInvalid(field, `${field} must be a function, got ${show(callback)}.`)
+      throw optionInvalid(
+        field,
+        `${field} must be a function, got ${show(callback)}. Leave it out for the default.`,
+      )
     Object.assign(callbacks, { [field]: callback })
   }
   return Object.freeze({

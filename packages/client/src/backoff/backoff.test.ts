@@ -87,7 +87,7 @@ describe('a wait', () => {
     ])
   })
 
-  it('is never shorter than requested, nor longer than that and the random part', () => {
+  it('is at least the requested time, and at most that plus the random part', () => {
     const cases = fc.record({
       seconds: fc.nat(60),
       chance: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -158,7 +158,7 @@ describe('only safe requests are retried:', () => {
     }
   })
 
-  it('those with the methods and statuses of the options', async () => {
+  it('requests with the methods and statuses of the options', async () => {
     const post = { method: 'POST', body: 'x' }
     expect((await call([denied('1'), ok], { methods: ['POST'] }, post)).sentMs).toHaveLength(2)
     expect((await call([denied('1'), ok], { methods: ['POST'] })).sentMs).toHaveLength(1)
@@ -166,7 +166,7 @@ describe('only safe requests are retried:', () => {
     expect((await call([denied('1'), ok], { statuses: [500] })).sentMs).toHaveLength(1)
   })
 
-  it('a Request too, unless it has a body, which is a stream', async () => {
+  it('a Request, unless it has a body, which is a stream', async () => {
     const time = createVirtualTime(START)
     for (const [request, times] of [
       [new Request(API_URL, { headers: { 'x-a': '1' } }), 2],
@@ -179,7 +179,7 @@ describe('only safe requests are retried:', () => {
     }
   })
 
-  it('not a request that fetch would reject', async () => {
+  it('no request that fetch would reject', async () => {
     let calls = 0
     const patient = withBackoff(async () => {
       calls++
@@ -228,7 +228,7 @@ describe('a signal', () => {
     expect(received).toHaveLength(2)
   })
 
-  it('that ended a request prevents a retry', async () => {
+  it('that aborted a request prevents a retry', async () => {
     const controller = new AbortController()
     let calls = 0
     const patient = withBackoff(async () => {
@@ -241,7 +241,7 @@ describe('a signal', () => {
   })
 })
 
-it('waits for a real server, and is never early', async () => {
+it('never retries a real server too early', async () => {
   const cameMs: number[] = []
   const { url, received } = await serve((_request, response, nth) => {
     cameMs.push(performance.now())
@@ -296,6 +296,6 @@ it.each<[string, object, string]>([
   )
 })
 
-it('rejects options in place of the fetch, with advice', () => {
+it('rejects options in place of fetch, with advice', () => {
   expect(() => withBackoff({ maxAttempts: 3 } as never)).toThrow(/Write for example withBackoff\(fetch, /)
 })

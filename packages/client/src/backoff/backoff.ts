@@ -10,9 +10,15 @@ import { exhaustedForMs, type Quota, quotasOf } from './quota.js'
 import { retryAfterMs } from './retry-after.js'
 
 /**
- * A `fetch` that waits and retries. A wait has two parts: the time that the server requested, if any, and a random part
- * whose upper bound doubles with each attempt ("full jitter"), so that clients that were denied together do not return
- * together.
+ * Wraps `fetch` so that it retries with exponential backoff. A wait is the time that the server requested, if any, plus a
+ * random time whose maximum doubles with each attempt ("full jitter"), so that clients that were denied together do not
+ * retry together.
+ *
+ * @example
+ * ```ts
+ * const fetchWithBackoff = withBackoff(fetch, { maxAttempts: 3 })
+ * const response = await fetchWithBackoff('https://api.example.com/items')
+ * ```
  */
 export function withBackoff(fetch: Fetch = globalThis.fetch, options: BackoffOptions = {}): Fetch {
   assertFetch(fetch, 'withBackoff(fetch, { maxAttempts: 3 })')
@@ -52,7 +58,7 @@ export function withBackoff(fetch: Fetch = globalThis.fetch, options: BackoffOpt
     for (let attempts = 1; ; attempts++) {
       const outcome = await send(attempts - 1)
       const bounds = attempts < maxAttempts ? waitAfter(outcome, attempts, settings) : undefined
-      // Compare the longest possible wait, so that giving up does not depend on the random part.
+      // Compares the longest possible wait, so that giving up is not random.
       if (bounds === undefined || waitedMs + bounds.mostMs > maxTotalWaitMs) return responseOrThrow(outcome)
       discardBody(outcome.response)
       const { response, error, requestedMs } = outcome
@@ -100,7 +106,7 @@ function read(response: Response, nowMs: number): Outcome {
   return { response, requestedMs, quotas: [exhaustedQuota] }
 }
 
-/** The bounds of the wait before the next attempt; undefined if there should be none. */
+/** The bounds of the wait before the next attempt; undefined if the call must not be retried. */
 function waitAfter(
   { response, requestedMs = 0 }: Outcome,
   attempts: number,
@@ -117,7 +123,7 @@ function responseOrThrow({ response, error }: Outcome): Response {
   return response
 }
 
-/** Releases the connection of a response that the caller never sees. */
+/** Releases the connection of a discarded response. */
 function discardBody(response: Response | undefined): void {
   if (!response?.body) return
   const bytes = Number(response.headers.get('content-length') ?? Number.NaN)

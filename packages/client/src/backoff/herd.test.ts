@@ -48,7 +48,7 @@ async function herd(random: () => number) {
   return { statuses, early, deniedFirst, cameBackMs, most: Math.max(...inSlot.values()), inSlot }
 }
 
-it('1,000 clients denied at once return spread out, and none of them early', async () => {
+it('1,000 clients denied at the same time retry at different times, and none too early', async () => {
   const spread = await herd(randomFrom(2026).fraction)
   const together = await herd(() => 0)
 

@@ -67,7 +67,7 @@ for (const standard of ['legacy', 'draft-6', 'draft-7', 'draft-10'] as const) {
   }
 }
 
-it('spreads many callers at once over the windows they need', async () => {
+it('spreads many concurrent callers over the windows they need', async () => {
   const time = createVirtualTime(START)
   const policy = fixedWindow({ limit: 10, window: '10s', name: 'window' })
   const { fetch, answers } = limitedBy(policy, time.now, 'draft-10')
@@ -114,7 +114,7 @@ it('delays the other calls after a denial with a wait', async () => {
   expect(calledMs[2]).toBeGreaterThanOrEqual(5000)
 })
 
-it('sends a call at once that would wait too long, so that the server decides', async () => {
+it('sends a call immediately if it would wait too long, so that the server decides', async () => {
   const time = createVirtualTime(START)
   const fetch: Fetch = async () => new Response('', { headers: { ratelimit: '"a";r=0;t=3600' } })
   const paced = withBackoff(fetch, { pace: true, now: time.now, wait: time.wait })
@@ -122,7 +122,7 @@ it('sends a call at once that would wait too long, so that the server decides', 
   expect(time.now()).toBe(START)
 })
 
-it('does not wait for callers that have given up', async () => {
+it('ignores callers that have given up', async () => {
   const time = createVirtualTime(START)
   const { fetch } = limitedBy(policies[0]!, time.now, 'draft-10')
   const paced = withBackoff(fetch, { pace: true, now: time.now, wait: time.wait })

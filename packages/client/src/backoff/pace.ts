@@ -1,9 +1,9 @@
 import type { Quota } from './quota.js'
 
-/** The quotas of one origin and the calls since. */
+/** The quotas of one origin, and its calls since the last response. */
 interface Lane {
   quotas: ExpectedQuota[]
-  /** When the last call was or will be sent. */
+  /** The time for which the last call is scheduled. */
   lastMs: number
   /** Scheduled and sent calls without a response. */
   pending: number
@@ -18,15 +18,15 @@ interface ExpectedQuota {
 }
 
 export interface Pace {
-  /** How long this call should wait; 0 if that is longer than `maxWaitMs`, so that the server decides. */
+  /** Returns the wait of a call; 0 if it would exceed `maxWaitMs`, so that the server decides. */
   enter(origin: string, nowMs: number, maxWaitMs: number): number
   /** Records that a call has ended, with the quotas of its response. */
   leave(origin: string, nowMs: number, quotas: readonly Quota[]): void
 }
 
 /**
- * Spreads the remaining quota over the time until its reset, so that the server denies nothing. While more than half of a
- * quota remains, calls are sent at once, which allows bursts.
+ * Spreads calls over the time until the reset of the quota, so that the server does not deny them. While more than half of
+ * the quota remains, calls are sent immediately, which allows bursts.
  */
 export function createPace(randomMs: () => number): Pace {
   const lanes = new Map<string, Lane>()
@@ -39,7 +39,7 @@ export function createPace(randomMs: () => number): Pace {
       for (const quota of lane.quotas) {
         roll(quota, atMs)
         const gap = gapMs(quota, lane.lastMs)
-        // All clients wait for the same reset then.
+        // An exhausted quota makes all clients wait for the same reset.
         const jitterMs = quota.remaining === 0 ? randomMs() : 0
         atMs = Math.max(atMs, lane.lastMs + gap + jitterMs)
       }
@@ -57,11 +57,11 @@ export function createPace(randomMs: () => number): Pace {
       const lane = laneOf(lanes, origin, nowMs)
       lane.pending = Math.max(0, lane.pending - 1)
       if (lane.pending === 0 && lane.lastMs > nowMs) {
-        // All scheduled calls were cancelled, so later calls need not wait for them.
+        // All scheduled calls were cancelled, so later calls do not have to wait for them.
         lane.lastMs = nowMs
         lane.quotas = []
       }
-      // Calls are scheduled beyond the reset of this quota. The estimate includes them, the response does not.
+      // Keep the estimate if calls are scheduled beyond the reset of this quota, which the response does not include.
       const endMs = nowMs + Math.max(...quotas.map(({ resetAfterMs }) => resetAfterMs))
       if (quotas.length === 0 || lane.lastMs > endMs) return
       const before = lane.quotas
@@ -80,7 +80,7 @@ const MAX_ORIGINS = 1000
 /** Calls are spread once this fraction of a quota remains. */
 const SPREAD_FROM = 0.5
 
-/** Removes the least recently used origin if there are too many. */
+/** Finds or creates the lane of an origin. Removes the least recently used one if there are too many. */
 function laneOf(lanes: Map<string, Lane>, origin: string, nowMs: number): Lane {
   const lane = lanes.get(origin) ?? { quotas: [], lastMs: nowMs, pending: 0 }
   lanes.delete(origin)

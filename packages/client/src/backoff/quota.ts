@@ -5,15 +5,15 @@ import { type Member, parseMembers } from './structured-field.js'
 export interface Quota {
   readonly limit: number | undefined
   readonly remaining: number
-  /** The time until the quota grows, or until it is full: servers differ. */
+  /** The time until the quota grows or is full, depending on the server. */
   readonly resetAfterMs: number
   /** The window of the limit, if the response has it. */
   readonly windowMs: number | undefined
 }
 
 /**
- * The quotas in the headers of a response, from the newest standard that can be parsed. Malformed and incomplete headers
- * are ignored, because they are only advice.
+ * Parses the quotas in the headers of a response, using the newest standard that is valid. Malformed and incomplete headers
+ * are ignored.
  */
 export function quotasOf(headers: Headers, nowMs: number): Quota[] {
   for (const read of [readRateLimit, readDraft6, readLegacy]) {
@@ -29,7 +29,7 @@ export function exhaustedForMs(quotas: readonly Quota[]): number | undefined {
   return waits.length === 0 ? undefined : Math.max(...waits)
 }
 
-/** `RateLimit: "per-user";r=50;t=30` from draft 8 on, `RateLimit: limit=100, remaining=50, reset=30` in draft 7. */
+/** Parses `RateLimit: "per-user";r=50;t=30` of drafts 8 to 10, and `limit=100, remaining=50, reset=30` of draft 7. */
 function readRateLimit(headers: Headers): Quota[] {
   const members = membersOf(headers, 'ratelimit')
   if (members.some(({ value }) => value !== undefined)) {
@@ -87,7 +87,7 @@ function secondsToMs(text: Text): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000
 }
 
-/** Not negative, at most 15 digits; some servers send `99.0`. */
+/** Parses a number that is not negative, with at most 15 digits. Some servers send `99.0`. */
 function decimal(text: Text): number | undefined {
   return text != null && /^\d{1,15}(?:\.\d{1,6})?$/.test(text) ? Number(text) : undefined
 }

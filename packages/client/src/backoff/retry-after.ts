@@ -1,8 +1,8 @@
 import { parseHttpDate } from '../http-date.js'
 
 /**
- * The wait in `Retry-After`, in milliseconds: seconds, or until a date (RFC 9110, 10.2.3). Undefined if the header is
- * missing or not valid, such as `-1`, `1.5` and `soon`.
+ * Parses `Retry-After`, which has seconds or a date (RFC 9110, 10.2.3), and returns milliseconds. Returns undefined if the
+ * header is missing or invalid, such as `-1`, `1.5` and `soon`.
  */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get('retry-after')

@@ -9,7 +9,7 @@ export interface Member {
 
 /** Strings, tokens, keys, numbers, byte sequences and booleans: the part of RFC 9651 that quotas use. */
 const STRING = /"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"/y
-const BARE_ITEM = /[A-Za-z*][\w.:/!#$%&'*+^`|~-]*|-?\d{1,15}(?:\.\d{1,3})?|:[A-Za-z0-9+/=]*:|\?[01]/y
+const UNQUOTED_ITEM = /[A-Za-z*][\w.:/!#$%&'*+^`|~-]*|-?\d{1,15}(?:\.\d{1,3})?|:[A-Za-z0-9+/=]*:|\?[01]/y
 const SPACES = /[ \t]*/y
 
 /** The members of a list or dictionary; undefined if any part is malformed, as the RFC requires. */
@@ -25,7 +25,7 @@ export function parseMembers(text: string): Member[] | undefined {
   }
   function item(): string | undefined {
     const quoted = match(STRING)
-    return quoted === null ? match(BARE_ITEM)?.[0] : quoted[1]!.replace(/\\(.)/g, '$1')
+    return quoted === null ? match(UNQUOTED_ITEM)?.[0] : quoted[1]!.replace(/\\(.)/g, '$1')
   }
   function next(character: string): boolean {
     if (text[at] !== character) return false
@@ -42,7 +42,7 @@ export function parseMembers(text: string): Member[] | undefined {
     const parameters = new Map<string, string>()
     while (next(';')) {
       match(SPACES)
-      const key = match(BARE_ITEM)?.[0]
+      const key = match(UNQUOTED_ITEM)?.[0]
       if (key === undefined) return undefined
       const parameter = next('=') ? item() : '?1'
       if (parameter === undefined) return undefined

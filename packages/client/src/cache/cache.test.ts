@@ -150,7 +150,7 @@ describe('a response is not reused', () => {
     expect(await get({}, '/b')).toBe('200 answer 5')
   })
 
-  it('if it was not read to its end, or broke off', async () => {
+  it('if it was not read to the end, or was cut off', async () => {
     const { url, received } = await serve((_request, response, nth) => {
       response.writeHead(200, { ...MINUTE, ...(nth < 3 ? { 'content-length': '100' } : {}) })
       response.write('part')
@@ -334,7 +334,7 @@ describe('with revalidate', () => {
     expect(received).toHaveLength(3)
   })
 
-  it('a response that is revalidated with no-store is returned a last time', async () => {
+  it('a response that is revalidated with no-store is returned once more', async () => {
     const { get, advance, received } = await cachedServer(
       ({ headers }) =>
         headers['if-none-match'] === undefined
@@ -397,6 +397,6 @@ it.each<[string, object, string]>([
   expect(() => withCache(fetch, options)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', field }))
 })
 
-it('rejects options in place of the fetch, with advice', () => {
+it('rejects options in place of fetch, with advice', () => {
   expect(() => withCache({ maxEntries: 3 } as never)).toThrow(/Write for example withCache\(fetch, /)
 })

@@ -6,27 +6,35 @@ import { ageMs, conditionOf, type EntryHead, headOf, isHeaderName } from './cach
 import { initialAgeMs, type Times } from './freshness.js'
 import { recordBody, withUrl } from './record-body.js'
 
+/** Options of `withCache`. */
 export interface CacheOptions {
-  /** The largest number of cached responses. Default: 1000. */
+  /** The maximum number of cached responses. Default: 1000. */
   maxEntries?: number
-  /** The memory limit in bytes; a response above a tenth of it is not cached. Default: 10,485,760. */
+  /** The maximum memory of the cache in bytes. A response above a tenth of it is not cached. Default: 10,485,760. */
   maxBytes?: number
-  /** Whether to keep stale responses and revalidate them, which costs a call with a small response. Default: false. */
+  /** Whether to keep stale responses and revalidate them by a conditional request. Default: false. */
   revalidate?: boolean
-  /** Request headers that responses depend on although their `Vary` header does not name them. Default: none. */
+  /** Request headers that responses depend on, in addition to their `Vary` header. Default: none. */
   keyHeaders?: readonly string[]
-  /** Milliseconds since the epoch. Default: `Date.now`. */
+  /** Returns milliseconds since the Unix epoch. Default: `Date.now`. */
   now?: () => number
 }
 
+/** A `fetch` with a cache: see `withCache`. */
 export interface CachedFetch extends Fetch {
-  /** Removes all responses, for example when another user signs in. */
+  /** Removes all cached responses, for example when another user signs in. */
   clear(): void
 }
 
 /**
- * A `fetch` with a cache in memory (RFC 9111): a fresh response costs no call and no quota. A response is cached once its
- * body has been read to the end.
+ * Wraps `fetch` with an in-memory cache (RFC 9111): a fresh response needs no call and no quota. A response is cached once
+ * its body has been read to the end.
+ *
+ * @example
+ * ```ts
+ * const cachedFetch = withCache(fetch, { maxEntries: 100 })
+ * const response = await cachedFetch('https://api.example.com/items')
+ * ```
  */
 export function withCache(fetch: Fetch = globalThis.fetch, options: CacheOptions = {}): CachedFetch {
   assertFetch(fetch, 'withCache(fetch, { maxEntries: 100 })')
@@ -81,7 +89,7 @@ export function withCache(fetch: Fetch = globalThis.fetch, options: CacheOptions
 
 /** Methods that change nothing, so cached responses stay valid. */
 const SAFE = ['GET', 'HEAD', 'OPTIONS', 'TRACE']
-/** Headers of requests for a part, or of callers with their own cache. */
+/** Headers of requests for a range, or of callers with their own cache. */
 const CONDITIONAL_HEADERS = [
   'range',
   'if-match',
@@ -139,13 +147,13 @@ function parse(options: CacheOptions): Required<CacheOptions> {
   assertOptions('withCache()', options, ['maxEntries', 'maxBytes', 'revalidate', 'keyHeaders', 'now'])
   const { revalidate = false, keyHeaders = [], now = Date.now } = options
   const whole = { from: 1, isWhole: true }
-  for (const [field, value, isRight, what] of [
+  for (const [field, value, isValid, rule] of [
     ['revalidate', revalidate, typeof revalidate === 'boolean', 'true or false'],
-    ['keyHeaders', keyHeaders, isNames(keyHeaders), "a list of header names, such as ['x-api-key']"],
+    ['keyHeaders', keyHeaders, isNames(keyHeaders), "a list of header names such as ['x-api-key']"],
     ['now', now, typeof now === 'function', 'a function'],
   ] as const) {
-    if (isRight) continue
-    throw optionInvalid(field, `${field} must be ${what}, got ${show(value)}.`)
+    if (isValid) continue
+    throw optionInvalid(field, `${field} must be ${rule}, got ${show(value)}. Leave it out for the default.`)
   }
   return {
     maxEntries: numberOption('maxEntries', options.maxEntries, { ...whole, to: 1_000_000, otherwise: 1000 }),

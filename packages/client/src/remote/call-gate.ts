@@ -1,8 +1,8 @@
 import { type Call, storeFailed } from '@tidegate/core'
 
 /**
- * Bounds the calls in flight; the others wait their turn, and fail if their caller has stopped waiting by then. Each
- * call has its own connection, and a flood must not open thousands.
+ * Bounds the calls in flight, because each call has its own connection. Further calls wait in a queue, and fail if their
+ * caller has stopped waiting.
  */
 export function createCallGate(maxCalls: number, maxWaitMs: number) {
   const waiting: { call: Call | undefined; madeMs: number; go(): void; reject(error: unknown): void }[] = []

@@ -23,8 +23,8 @@ export interface CheckBatcherOptions {
 }
 
 /**
- * Sends checks that arrive together in one call. While few calls are on the wire a check leaves at the end of its
- * microtask: an idle system adds no latency. Otherwise checks gather, and leave when a call is answered.
+ * Sends checks that arrive together in one call. While few calls are in flight, checks are sent at the end of the microtask,
+ * so an idle system adds no latency. Otherwise they gather until a response arrives.
  */
 export function createCheckBatcher({ sendRequest, maxWaitMs, timeMs }: CheckBatcherOptions) {
   let queue: QueuedCheck[] = []
@@ -41,7 +41,7 @@ export function createCheckBatcher({ sendRequest, maxWaitMs, timeMs }: CheckBatc
     })
   }
 
-  /** Rejects checks whose callers have stopped waiting: they would be charged for nothing. */
+  /** Rejects checks whose callers have stopped waiting, so that they are not charged. */
   function withoutAbandoned(checks: QueuedCheck[]): QueuedCheck[] {
     const sinceMs = performance.now() - maxWaitMs
     return checks.filter(({ call, madeMs, reject }) => {
@@ -74,7 +74,7 @@ export function createCheckBatcher({ sendRequest, maxWaitMs, timeMs }: CheckBatc
     const { results } = response.body
     if (response.status === 200 && Array.isArray(results) && results.length === batch.length) {
       const nowMs = timeMs()
-      // All are read before one is settled, so that a malformed response settles none.
+      // Parse all results before resolving any, so that a malformed response resolves none.
       const decisions = batch.map(({ request }, i) => decisionOf(results[i], request, nowMs, true))
       for (const [i, decision] of decisions.entries()) batch[i]!.resolve(decision)
       return
@@ -83,7 +83,7 @@ export function createCheckBatcher({ sendRequest, maxWaitMs, timeMs }: CheckBatc
     const index = indexOf(response) ?? batch.length
     const invalidCheck = batch[index]
     if (error.code === 'STORE_FAILED' || invalidCheck === undefined) throw error
-    // One invalid check is an error for the whole batch, and none was counted: the others may be sent again.
+    // One invalid check fails the whole batch, and no check was counted, so the others are sent again.
     const isValid = (check: QueuedCheck) =>
       check !== invalidCheck &&
       (error.field !== 'policy' || check.request.policy.name !== invalidCheck.request.policy.name)

@@ -11,9 +11,9 @@ export function createOperations(
   return async (operation, json, call) => {
     const path = `/api/v1/rate-limit/${operation}`
     const response = await gate(call, () => sendRequest({ method: 'POST', path, json }))
-    // An unknown policy is 404 too, and names its field.
+    // An unknown policy is a 404 too, but has a field.
     if (response.status === 404 && response.body.field === undefined) {
-      const message = `This version of the service has no ${operation}. Update the service.`
+      const message = `The service does not support ${operation} in its version. Update the service.`
       throw new TidegateError('OPERATION_UNSUPPORTED', message, { field: 'store' })
     }
     return response

@@ -12,10 +12,11 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '@tidegate/core'
-import { type ServiceProcess, startServiceProcess } from '@tidegate/fixtures/service-process'
+import { startServiceProcess } from '@tidegate/fixtures/service-process'
 import { rateLimit } from '@tidegate/http/node'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { notedFetch } from '../../test/calls.js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { recordingFetch } from '../../test/calls.js'
+import { policiesYaml, useService } from '../../test/service.js'
 import { createRemoteLimiter, type RemoteLimiter } from './remote-limiter.js'
 import { createRemoteStore } from './remote-store.js'
 
@@ -33,29 +34,18 @@ const hundred = fixedWindow({ limit: 100, window: '366d', name: 'hundred' })
 
 const YAML = `
 adminToken: the-admin-token-1
-policies:
-${[...policies, hundred].map((policy) => `  ${policy.name}: ${JSON.stringify(inFile(policy))}`).join('\n')}
+${policiesYaml([...policies, hundred])}
   quick: { algorithm: token-bucket, capacity: 3, refillRate: 2 }
 callers:
   - { name: test, token: the-callers-token }
   - { name: narrow, token: the-narrow-token, keyPrefix: "narrow:", policies: [fixed] }
 `
 
-/** The policy as in the configuration file, where its name is the key. */
-function inFile(policy: Policy): object {
-  const { name: _, ...rest } = JSON.parse(JSON.stringify(policy))
-  return rest
-}
-
-let service: ServiceProcess
-beforeAll(async () => {
-  service = await startServiceProcess({ yaml: YAML })
-})
-afterAll(() => service.stop())
+const service = useService(YAML)
 
 /** The options of a client with all permissions. */
-const may = () => ({
-  url: service.url,
+const allPermissions = () => ({
+  url: service().url,
   token: 'the-callers-token',
   adminToken: 'the-admin-token-1',
   deadlineMs: 5000,
@@ -68,7 +58,7 @@ describe('decides like a limiter in this process:', () => {
     const [key, local, remote] = [
       newKey(),
       createLimiter({ policy }),
-      createRemoteLimiter({ ...may(), policy }),
+      createRemoteLimiter({ ...allPermissions(), policy }),
     ]
     const reset = (key: string) => remote.reset(key).then(() => local.reset(key))
     for (const step of [
@@ -109,13 +99,13 @@ describe('decides like a limiter in this process:', () => {
 })
 
 it('takes one unit by default', async () => {
-  const limiter = createRemoteLimiter({ ...may(), policy: hundred })
+  const limiter = createRemoteLimiter({ ...allPermissions(), policy: hundred })
   expect(await limiter.check(newKey())).toMatchObject({ allowed: true, limit: 100, cost: 1, remaining: 99 })
   expect(limiter.policy).toBe(hundred)
 })
 
 it('retryAfterMs is never too short: denied before, allowed after', async () => {
-  const limiter = createRemoteLimiter({ ...may(), policy: 'quick' })
+  const limiter = createRemoteLimiter({ ...allPermissions(), policy: 'quick' })
   const key = newKey()
   await limiter.check(key, 3)
   const denied = await limiter.check(key)
@@ -129,7 +119,7 @@ it.each([
   ['a built-in by its algorithm', { algorithm: 'TOKEN_BUCKET' }, 'token_bucket', 100],
   ['a built-in by its name in the library', { algorithm: 'sliding-window-log' }, 'sliding_window', 100],
 ])('needs no numbers: %s', async (_title, which, name, limit) => {
-  const limiter = createRemoteLimiter({ ...may(), ...which })
+  const limiter = createRemoteLimiter({ ...allPermissions(), ...which })
   expect(limiter.policy).toBe(name)
   expect(await limiter.check(newKey())).toMatchObject({
     allowed: true,
@@ -142,7 +132,7 @@ it.each([
 it.each(['__proto__', 'a&policy=fixed', 'a b+c%20d', 'ключ:名前:😀', '{}"\\', '?#/..'])(
   'counts the key %j as itself',
   async (name) => {
-    const limiter = createRemoteLimiter({ ...may(), policy: hundred })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: hundred })
     const key = `${name}:${newKey()}`
     await limiter.check(key, 30)
     expect(await limiter.peek(key, 70)).toMatchObject({ allowed: true, remaining: 70 })
@@ -155,16 +145,16 @@ it.each(['__proto__', 'a&policy=fixed', 'a b+c%20d', 'ключ:名前:😀', '{}
 
 describe('checks that arrive together', () => {
   it('are sent at once and as one call each, if they are alone', async () => {
-    const { fetch, calls } = notedFetch()
-    const limiter = createRemoteLimiter({ ...may(), policy: hundred, fetch })
+    const { fetch, calls } = recordingFetch()
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: hundred, fetch })
     const key = newKey()
     await limiter.check(key, 2)
     expect(calls).toStrictEqual([{ path: 'check', body: { key, policy: 'hundred', permits: 2 } }])
   })
 
   it('are sent together, and each has its own decision', async () => {
-    const { fetch, calls } = notedFetch()
-    const limiter = createRemoteLimiter({ ...may(), policy: hundred, fetch })
+    const { fetch, calls } = recordingFetch()
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: hundred, fetch })
     const own = Array.from({ length: 100 }, newKey)
     const decisions = await Promise.all(own.map((key, i) => limiter.check(key, i + 1)))
     expect(decisions.map(({ remaining, cost }) => remaining + cost)).toStrictEqual(Array(100).fill(100))
@@ -172,8 +162,8 @@ describe('checks that arrive together', () => {
   })
 
   it('are batched while calls are pending, within the limit of the service', async () => {
-    const { fetch, calls } = notedFetch()
-    const limiter = createRemoteLimiter({ ...may(), policy: hundred, fetch, maxInFlight: 10_000 })
+    const { fetch, calls } = recordingFetch()
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: hundred, fetch, maxInFlight: 10_000 })
     await limiter.check(newKey())
     calls.length = 0
     const long = '名'.repeat(80)
@@ -192,7 +182,9 @@ describe('checks that arrive together', () => {
   })
 
   it('are decided exactly, for any number of clients', async () => {
-    const limiters = Array.from({ length: 5 }, () => createRemoteLimiter({ ...may(), policy: hundred }))
+    const limiters = Array.from({ length: 5 }, () =>
+      createRemoteLimiter({ ...allPermissions(), policy: hundred }),
+    )
     const key = newKey()
     const decisions = await Promise.all(
       Array.from({ length: 1000 }, (_, i) => limiters[i % limiters.length]!.check(key)),
@@ -202,8 +194,8 @@ describe('checks that arrive together', () => {
   })
 
   it('are decided and counted once each, also if some of them are invalid', async () => {
-    const { fetch, calls } = notedFetch()
-    const store = createRemoteStore({ ...may(), fetch })
+    const { fetch, calls } = recordingFetch()
+    const store = createRemoteStore({ ...allPermissions(), fetch })
     const unknown = fixedWindow({ limit: 100, window: '1m', name: 'unknown' })
     const key = newKey()
     const results = await Promise.allSettled(
@@ -222,7 +214,7 @@ describe('checks that arrive together', () => {
   })
 
   it('are settled one by one if many of them are invalid', async () => {
-    const store = createRemoteStore(may())
+    const store = createRemoteStore(allPermissions())
     const key = newKey()
     const results = await Promise.allSettled(
       Array.from({ length: 40 }, async (_, i) =>
@@ -237,7 +229,7 @@ describe('checks that arrive together', () => {
 
 describe('a take', () => {
   it('is all or nothing', async () => {
-    const { store } = createRemoteLimiter({ ...may(), policy: hundred })
+    const { store } = createRemoteLimiter({ ...allPermissions(), policy: hundred })
     const [key, ten] = [newKey(), policies[0]!]
     const take = (cost: number) =>
       store.take([
@@ -264,7 +256,7 @@ describe('a take', () => {
   })
 
   it('that is not valid is rejected', async () => {
-    const { store } = createRemoteLimiter({ ...may(), policy: hundred })
+    const { store } = createRemoteLimiter({ ...allPermissions(), policy: hundred })
     await expect(store.take([])).rejects.toMatchObject({ code: 'TAKE_INVALID' })
     const long = Array.from({ length: 1000 }, (_, i) => ({
       policy: hundred,
@@ -277,7 +269,7 @@ describe('a take', () => {
 
 describe('invalid input has its code:', () => {
   const check = (options: object, key = 'k', cost = 1) =>
-    createRemoteLimiter({ ...may(), ...options }).check(key, cost)
+    createRemoteLimiter({ ...allPermissions(), ...options }).check(key, cost)
   it.each<[string, () => Promise<unknown>, string, string]>([
     ['an unknown policy', () => check({ policy: 'unknown' }), 'POLICY_INVALID', 'policy'],
     ['a cost above the limit', () => check({ policy: 'fixed' }, 'k', 11), 'COST_ABOVE_LIMIT', 'cost'],
@@ -301,19 +293,27 @@ describe('invalid input has its code:', () => {
     ],
     [
       "a reset with a caller's token",
-      () => createRemoteLimiter({ url: service.url, policy: 'fixed', token: 'the-callers-token' }).reset('k'),
+      () =>
+        createRemoteLimiter({ url: service().url, policy: 'fixed', token: 'the-callers-token' }).reset('k'),
       'ACCESS_DENIED',
       'token',
     ],
     [
       'a refund without a time',
-      async () => createRemoteStore(may()).refund({ policy: hundred, key: 'k', timeMs: Number.NaN, cost: 1 }),
+      async () =>
+        createRemoteStore(allPermissions()).refund({
+          policy: hundred,
+          key: 'k',
+          timeMs: Number.NaN,
+          cost: 1,
+        }),
       'REFUND_INVALID',
       'timeMs',
     ],
     [
       'a refund of more than the limit',
-      async () => createRemoteStore(may()).refund({ policy: hundred, key: 'k', timeMs: 1, cost: 101 }),
+      async () =>
+        createRemoteStore(allPermissions()).refund({ policy: hundred, key: 'k', timeMs: 1, cost: 101 }),
       'COST_ABOVE_LIMIT',
       'cost',
     ],
@@ -322,15 +322,15 @@ describe('invalid input has its code:', () => {
   })
 
   it('and does not open the circuit breaker', async () => {
-    const limiter = createRemoteLimiter({ ...may(), policy: 'fixed' })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: 'fixed' })
     for (let i = 0; i < 30; i++) await expect(limiter.check('k', 11)).rejects.toMatchObject({ field: 'cost' })
     expect((await limiter.peek(newKey())).degraded).toBeUndefined()
   })
 })
 
-it("follows the service's numbers, not its own", async () => {
+it("uses the service's numbers, not its own", async () => {
   const old = definePolicy({ ...hundred, limit: 5 })
-  const limiter = createRemoteLimiter({ ...may(), policy: old })
+  const limiter = createRemoteLimiter({ ...allPermissions(), policy: old })
   expect(await limiter.check(newKey(), 50)).toMatchObject({ allowed: true, limit: 100, remaining: 50 })
 })
 
@@ -338,10 +338,10 @@ describe('works as the limiter of a middleware:', () => {
   it.each<[string, () => RemoteLimiter, string]>([
     [
       'with numbers',
-      () => createRemoteLimiter({ ...may(), policy: policies[0]! }),
+      () => createRemoteLimiter({ ...allPermissions(), policy: policies[0]! }),
       '"fixed";q=10;w=31622400',
     ],
-    ['with a name', () => createRemoteLimiter({ ...may(), policy: 'fixed' }), '"fixed";q=10'],
+    ['with a name', () => createRemoteLimiter({ ...allPermissions(), policy: 'fixed' }), '"fixed";q=10'],
   ])('%s', async (_title, make, policyShown) => {
     const key = newKey()
     const limited = rateLimit({ limiter: make(), key: () => key, cost: 5 })((_request, response) =>
@@ -363,7 +363,7 @@ describe('works as the limiter of a middleware:', () => {
 
   it('and refunds requests of the middleware', async () => {
     const key = newKey()
-    const limiter = createRemoteLimiter({ ...may(), policy: 'fixed' })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: 'fixed' })
     const options = { limiter, key: () => key, cost: 4, refundWhen: (status: number) => status >= 500 }
     const server = createServer(
       rateLimit(options)((request, response) => {
@@ -381,10 +381,7 @@ describe('works as the limiter of a middleware:', () => {
 })
 
 describe('with a service whose own store is down', () => {
-  let degraded: ServiceProcess
-  beforeAll(async () => {
-    degraded = await startServiceProcess({
-      yaml: `
+  const degraded = useService(`
 store: redis://127.0.0.1:1
 adminToken: the-admin-token-1
 policies:
@@ -392,17 +389,14 @@ policies:
   closed: { algorithm: fixed-window, limit: 2, window: 366d, onStoreFailure: closed }
   local: { algorithm: fixed-window, limit: 2, window: 366d, onStoreFailure: local }
   leaky: { algorithm: leaky-bucket, capacity: 2, leakRate: 1/1h }
-`,
-    })
-  })
-  afterAll(() => degraded.stop())
+`)
 
   it.each([
     ['open', [true, true, true]],
     ['closed', [false, false, false]],
     ['local', [true, true, false]],
   ] as const)('reports the fallback %s, alone and in a batch', async (mode, allowed) => {
-    const limiter = createRemoteLimiter({ url: degraded.url, policy: mode, deadlineMs: 5000 })
+    const limiter = createRemoteLimiter({ url: degraded().url, policy: mode, deadlineMs: 5000 })
     const alone: Decision[] = []
     for (const _ of allowed) alone.push(await limiter.check(`alone:${mode}`))
     const together = await Promise.all(allowed.map(() => limiter.check(`together:${mode}`)))
@@ -419,12 +413,12 @@ policies:
 
   it('does not hold requests in a leaky bucket with an unknown level', async () => {
     const policy = leakyBucket({ capacity: 2, leakRate: '1/1h', name: 'leaky' })
-    const limiter = createRemoteLimiter({ url: degraded.url, policy, deadlineMs: 5000 })
+    const limiter = createRemoteLimiter({ url: degraded().url, policy, deadlineMs: 5000 })
     const together = await Promise.all([limiter.check('k'), limiter.check('k')])
     for (const decision of [await limiter.check('k'), await limiter.peek('k'), ...together]) {
       expect(decision).toMatchObject({ allowed: true, degraded: 'open', delayMs: 0 })
     }
-    const { delayMs } = await createRemoteStore({ url: degraded.url, deadlineMs: 5000 }).take([
+    const { delayMs } = await createRemoteStore({ url: degraded().url, deadlineMs: 5000 }).take([
       { policy, key: 'k', cost: 1 },
       { policy, key: 'l', cost: 1 },
     ])
@@ -432,7 +426,11 @@ policies:
   })
 
   it('a take is denied if one of its limits is closed, and a reset rejects', async () => {
-    const store = createRemoteStore({ url: degraded.url, adminToken: 'the-admin-token-1', deadlineMs: 5000 })
+    const store = createRemoteStore({
+      url: degraded().url,
+      adminToken: 'the-admin-token-1',
+      deadlineMs: 5000,
+    })
     const [open, closed] = ['open', 'closed'].map((name) => fixedWindow({ limit: 2, window: '366d', name }))
     const taken = await store.take([open!, closed!].map((policy) => ({ policy, key: 'k', cost: 1 })))
     expect(taken).toMatchObject({
@@ -445,7 +443,7 @@ policies:
 })
 
 it('decides while the service is down, and is exact again within two seconds of its return', async () => {
-  const yaml = `policies: { hundred: ${JSON.stringify(inFile(hundred))} }`
+  const yaml = policiesYaml([hundred])
   const first = await startServiceProcess({ yaml })
   const limiter = createRemoteLimiter({ url: first.url, policy: hundred, deadlineMs: 1000 })
   expect((await limiter.check('k')).degraded).toBeUndefined()

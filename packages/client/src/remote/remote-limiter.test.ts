@@ -169,7 +169,7 @@ describe('a decision from a lease of the service', () => {
   })
 })
 
-it('leases nothing itself: every check of a policy with a lease goes to the service', async () => {
+it('sends every check of a policy with a lease to the service', async () => {
   const { url } = await serve(valid)
   const leased = fixedWindow({ limit: 10, window: '1h', name: 'per-user', lease: true })
   const limiter = createRemoteLimiter({ url, policy: leased })
@@ -352,7 +352,7 @@ it('rejects checks once it is closed', async () => {
   await expect(store.check({ policy, key: 'k', cost: 1 })).rejects.toMatchObject({ code: 'STORE_FAILED' })
 })
 
-it('has the policy if it was given with its numbers, else its name', () => {
+it('has the policy, or its name if the option is a name', () => {
   const url = 'http://127.0.0.1:8080'
   expectTypeOf(createRemoteLimiter({ url, policy }).policy).toEqualTypeOf<Policy>()
   expectTypeOf(createRemoteLimiter({ url, policy: 'per-user' }).policy).toEqualTypeOf<string>()

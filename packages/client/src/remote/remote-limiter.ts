@@ -24,42 +24,49 @@ import {
 } from './remote-store.js'
 import { policyWithoutNumbers, withoutNumbers } from './without-numbers.js'
 
+/** Options of `createRemoteLimiter`. */
 export interface RemoteLimiterOptions<P extends Policy | string = Policy | string>
   extends RemoteStoreOptions,
     FailureOptions {
-  /** A policy of the service: its name, or the policy with the same numbers. One of this and `algorithm`. */
+  /** A policy of the service: its name, or a policy with the same name and numbers. An alternative to `algorithm`. */
   policy?: P
-  /** A built-in policy of the service: `'TOKEN_BUCKET'`, or `'token-bucket'` as it is called here. */
+  /** A built-in policy of the service, such as `'TOKEN_BUCKET'` or `'token-bucket'`. An alternative to `policy`. */
   algorithm?: string
-  /** The decision without the service; `'local'` needs the policy's numbers. Default: the policy's, `'open'`. */
+  /** The decision while the service is unavailable. `'local'` needs the policy's numbers. Default: the policy's, else `'open'`. */
   onStoreFailure?: OnStoreFailure
 }
 
-/** A limiter on a service. */
+/** A limiter that calls a service: see `createRemoteLimiter`. */
 export interface RemoteLimiter<P extends Policy | string = Policy | string>
   extends Pick<AsyncLimiter, 'refund' | 'reserve' | 'settle' | 'cancel'> {
-  /** The policy if it was given with its numbers, else its name. */
+  /** The policy, or its name if the option `policy` was a name. */
   readonly policy: P
-  /** The service as a store, with its fallback. */
+  /** The service as a store, with a fallback. */
   readonly store: AsyncStore
-  /** Decides, and takes `cost` units if allowed. */
+  /** Decides a request, and takes `cost` units if it is allowed. Default cost: 1. */
   check(key: string, cost?: number): Promise<Decision>
-  /** The decision that `check` would give now, with nothing taken. */
+  /** Returns the decision that `check` would make now, without taking units. */
   peek(key: string, cost?: number): Promise<Decision>
   /**
-   * Acquires a slot of a concurrency policy, which must have been given with its numbers. The slot is renewed until it is
+   * Acquires a slot of a concurrency policy, whose numbers must be in the option `policy`. The slot is renewed until it is
    * released.
    */
   acquire(key: string): Promise<Slot>
-  /** Resets the key; needs the admin token. */
+  /** Resets the key. Needs the admin token. */
   reset(key: string): Promise<void>
-  /** Resolves once the service can decide; rejects with the reason if it cannot. */
+  /** Resolves once the service is available; rejects with `STORE_FAILED` and the reason if it is not. */
   ready(): Promise<void>
 }
 
 /**
- * A limiter whose counts and policy belong to a service. Numbers given here are used only without the service: to
- * count while it fails, and in headers.
+ * Creates a limiter that calls a Tidegate service. The service has the counts and the policies. The numbers of `policy` are
+ * used only for headers, and to count in this process while the service is unavailable.
+ *
+ * @example
+ * ```ts
+ * const limiter = createRemoteLimiter({ url: 'http://127.0.0.1:8080', policy: 'per-user' })
+ * const { allowed } = await limiter.check('user:123')
+ * ```
  */
 export function createRemoteLimiter(
   options: RemoteLimiterOptions<Policy> & { policy: Policy },
@@ -101,7 +108,7 @@ const OPTION_NAMES = [
   'onEvent',
 ] as const satisfies (keyof RemoteLimiterOptions)[]
 
-/** A service's built-in policies, by the names of their algorithms in its API. */
+/** The built-in policies of the service, by the names of their algorithms in its API. */
 const BUILT_IN: Readonly<Record<string, string>> = {
   TOKEN_BUCKET: 'token_bucket',
   SLIDING_WINDOW: 'sliding_window',
@@ -129,14 +136,14 @@ function limiterOf<P extends Policy | string>(
     cancel,
     async acquire(key: string) {
       if (typeof visiblePolicy !== 'string') return acquire(key)
-      const message = `acquire renews its slot by the policy's ttl. Write the policy with its numbers, for example policy: concurrency({ limit: 10, ttl: '30s', name: '${visiblePolicy}' }).`
+      const message = `acquire needs the policy's ttl to renew the slot, got the name "${visiblePolicy}" only. Write the policy with its numbers, for example policy: concurrency({ limit: 10, ttl: '30s', name: '${visiblePolicy}' }).`
       throw optionInvalid('policy', message)
     },
     reset,
     async ready() {
       const { degraded } = await service.peek({ policy, key: 'ready', cost: 1 })
       if (degraded === undefined) return
-      throw new TidegateError('STORE_FAILED', 'The service is up, but its own store is unavailable.')
+      throw new TidegateError('STORE_FAILED', 'The service is available, but its own store is not.')
     },
   })
 }
@@ -150,7 +157,7 @@ function nameOf(policy: unknown, algorithm: unknown): string {
   if ((policy === undefined) === (algorithm === undefined)) {
     throw optionInvalid(
       'policy',
-      `Give either policy or algorithm, for example policy: 'per-user', got ${show(policy)}.`,
+      `Exactly one of policy and algorithm is required, got policy: ${show(policy)} and algorithm: ${show(algorithm)}. Write for example policy: 'per-user'.`,
     )
   }
   if (typeof policy === 'string') return policy

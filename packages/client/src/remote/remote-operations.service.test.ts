@@ -7,11 +7,11 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '@tidegate/core'
-import { type ServiceProcess, startServiceProcess } from '@tidegate/fixtures/service-process'
 import { until } from '@tidegate/fixtures/until'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { notedFetch } from '../../test/calls.js'
+import { describe, expect, it } from 'vitest'
+import { recordingFetch } from '../../test/calls.js'
 import { serve } from '../../test/http-server.js'
+import { policiesYaml, useService } from '../../test/service.js'
 import type { Fetch } from '../fetch.js'
 import { createRemoteLimiter } from './remote-limiter.js'
 import { createRemoteStore } from './remote-store.js'
@@ -30,34 +30,24 @@ const brief = concurrency({ limit: 1, ttl: '1s', name: 'brief' })
 
 const YAML = `
 adminToken: the-admin-token-1
-policies:
-${[...rates, reports, brief].map((policy) => `  ${policy.name}: ${JSON.stringify(inFile(policy))}`).join('\n')}
+${policiesYaml([...rates, reports, brief])}
 `
 
-function inFile(policy: Policy): object {
-  const { name: _, ...rest } = JSON.parse(JSON.stringify(policy))
-  return rest
-}
+const service = useService(YAML)
 
-let service: ServiceProcess
-beforeAll(async () => {
-  service = await startServiceProcess({ yaml: YAML })
-})
-afterAll(() => service.stop())
-
-const may = () => ({ url: service.url, adminToken: 'the-admin-token-1', deadlineMs: 5000 })
+const allPermissions = () => ({ url: service().url, adminToken: 'the-admin-token-1', deadlineMs: 5000 })
 let keys = 0
 const newKey = () => `team:${++keys}`
 
-/** A fetch whose response is lost for the first calls of an operation, after the service has answered. */
-function losing(operation: string, times: number): { fetch: Fetch; lost: () => number } {
-  let lost = 0
+/** A fetch that loses the first responses to an operation, after the service has executed it. */
+function fetchWithLosses(operation: string, times: number): { fetch: Fetch; losses: () => number } {
+  let losses = 0
   return {
-    lost: () => lost,
+    losses: () => losses,
     async fetch(input, init) {
       const response = await fetch(input, init)
-      if (!String(input).endsWith(`/${operation}`) || lost === times) return response
-      lost++
+      if (!String(input).endsWith(`/${operation}`) || losses === times) return response
+      losses++
       await response.text()
       throw new TypeError('the connection was lost')
     },
@@ -67,7 +57,7 @@ function losing(operation: string, times: number): { fetch: Fetch; lost: () => n
 describe('reserves like a limiter in this process:', () => {
   it.each(rates)('$algorithm', async (policy) => {
     const key = newKey()
-    const [local, remote] = [createLimiter({ policy }), createRemoteLimiter({ ...may(), policy })]
+    const [local, remote] = [createLimiter({ policy }), createRemoteLimiter({ ...allPermissions(), policy })]
     for (const limiter of [local, remote]) {
       const first = await limiter.reserve(key, 400, { id: 'a', ttl: '1h' })
       expect(first).toMatchObject({ allowed: true, id: 'a', reserved: 400, remaining: 600, cost: 400 })
@@ -90,7 +80,7 @@ describe('reserves like a limiter in this process:', () => {
   })
 
   it('with the name of a policy alone', async () => {
-    const limiter = createRemoteLimiter({ ...may(), policy: 'fixed' })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: 'fixed' })
     const key = newKey()
     const reservation = await limiter.reserve(key, 5000)
     expect(reservation).toMatchObject({ allowed: true, limit: 1000, reserved: 1000, remaining: 0 })
@@ -98,8 +88,8 @@ describe('reserves like a limiter in this process:', () => {
     expect((await limiter.peek(key)).remaining).toBe(1000)
   })
 
-  it('at the end of a block, settles at the reserved units', async () => {
-    const limiter = createRemoteLimiter({ ...may(), policy: fixed })
+  it('settles at the reserved units at the end of an await using block', async () => {
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: fixed })
     const key = newKey()
     const reservation = await limiter.reserve(key, 10)
     await reservation[Symbol.asyncDispose]()
@@ -107,8 +97,8 @@ describe('reserves like a limiter in this process:', () => {
     expect((await limiter.peek(key)).remaining).toBe(990)
   })
 
-  it('at the end of a block, settles at the units that the service reserved', async () => {
-    const limiter = createRemoteLimiter({ ...may(), policy: 'fixed' })
+  it('settles at the units reserved by the service at the end of an await using block', async () => {
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: 'fixed' })
     const key = newKey()
     const reservation = await limiter.reserve(key, 5000)
     await reservation[Symbol.asyncDispose]()
@@ -120,38 +110,38 @@ describe('reserves like a limiter in this process:', () => {
 
 describe('a response that is lost', () => {
   it('to a reserve: the same id reserves once', async () => {
-    const { fetch, lost } = losing('reserve', 1)
-    const store = createRemoteStore({ ...may(), fetch })
+    const { fetch, losses } = fetchWithLosses('reserve', 1)
+    const store = createRemoteStore({ ...allPermissions(), fetch })
     const request = [{ policy: fixed, key: newKey(), cost: 10 }]
     await expect(store.reserve(request, { id: 'once' })).rejects.toMatchObject({ code: 'STORE_FAILED' })
     expect(await store.reserve(request, { id: 'once' })).toMatchObject({ allowed: true, repeated: true })
-    expect(lost()).toBe(1)
+    expect(losses()).toBe(1)
     expect(await store.peek(request[0]!)).toMatchObject({ remaining: 990 })
   })
 
   it('to a settle: it is sent again, and gives back once', async () => {
-    const { fetch, lost } = losing('settle', 2)
-    const limiter = createRemoteLimiter({ ...may(), policy: fixed, fetch })
+    const { fetch, losses } = fetchWithLosses('settle', 2)
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: fixed, fetch })
     const key = newKey()
     const reservation = await limiter.reserve(key, 100)
     expect(await reservation.settle(40)).toStrictEqual({ settled: false, reason: 'ended' })
-    expect(lost()).toBe(2)
+    expect(losses()).toBe(2)
     expect((await limiter.peek(key)).remaining).toBe(960)
   })
 
   it('to an acquire: its slot is released', async () => {
-    const { fetch } = losing('acquire', 1)
-    const limiter = createRemoteLimiter({ ...may(), policy: brief, fetch })
+    const { fetch } = fetchWithLosses('acquire', 1)
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: brief, fetch })
     const key = newKey()
     const degraded = await limiter.acquire(key)
     expect(degraded).toMatchObject({ allowed: true, degraded: 'open' })
-    const other = createRemoteLimiter({ ...may(), policy: brief })
+    const other = createRemoteLimiter({ ...allPermissions(), policy: brief })
     await expect.poll(async () => (await other.peek(key)).remaining).toBe(1)
   })
 })
 
 it.each(rates)('refunds a check: $algorithm', async (policy) => {
-  const limiter = createRemoteLimiter({ ...may(), policy })
+  const limiter = createRemoteLimiter({ ...allPermissions(), policy })
   const key = newKey()
   const first = await limiter.check(key, 10)
   const together = await Promise.all([limiter.check(key, 10), limiter.check(key, 10)])
@@ -163,7 +153,7 @@ it.each(rates)('refunds a check: $algorithm', async (policy) => {
 
 describe('slots', () => {
   it('are acquired up to the limit, and released', async () => {
-    const limiter = createRemoteLimiter({ ...may(), policy: reports })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: reports })
     const key = newKey()
     const slots = [await limiter.acquire(key), await limiter.acquire(key)]
     expect(slots).toMatchObject([
@@ -178,8 +168,8 @@ describe('slots', () => {
   })
 
   it('are renewed for as long as they are held, in one call', async () => {
-    const { fetch, calls } = notedFetch()
-    const limiter = createRemoteLimiter({ ...may(), policy: brief, fetch })
+    const { fetch, calls } = recordingFetch()
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: brief, fetch })
     const [a, b] = [newKey(), newKey()]
     const startMs = performance.now()
     const slots = [await limiter.acquire(a), await limiter.acquire(b)]
@@ -198,7 +188,7 @@ describe('slots', () => {
   })
 
   it('abort their signal once the service no longer has them', async () => {
-    const limiter = createRemoteLimiter({ ...may(), policy: brief })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: brief })
     const key = newKey()
     const slot = await limiter.acquire(key)
     await limiter.reset(key)
@@ -208,14 +198,14 @@ describe('slots', () => {
   })
 
   it('need the numbers of their policy', async () => {
-    const limiter = createRemoteLimiter({ ...may(), policy: 'reports' })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: 'reports' })
     await expect(limiter.acquire('k')).rejects.toMatchObject({ code: 'OPTION_INVALID', field: 'policy' })
-    const rate = createRemoteLimiter({ ...may(), policy: fixed })
+    const rate = createRemoteLimiter({ ...allPermissions(), policy: fixed })
     await expect(rate.acquire('k')).rejects.toMatchObject({ code: 'OPERATION_UNSUPPORTED' })
   })
 
   it('are not taken together with other limits', async () => {
-    const store = createRemoteStore(may())
+    const store = createRemoteStore(allPermissions())
     const key = newKey()
     const slot = { policy: reports, key, cost: 1 }
     await expect(store.take([slot, { policy: fixed, key, cost: 1 }])).rejects.toMatchObject({
@@ -229,7 +219,7 @@ describe('slots', () => {
 
 describe('invalid input', () => {
   it('has its code', async () => {
-    const limiter = createRemoteLimiter({ ...may(), policy: fixed })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: fixed })
     const key = newKey()
     await expect(limiter.reserve(key, 0)).rejects.toMatchObject({ code: 'RESERVATION_INVALID' })
     await expect(limiter.reserve(key, 1, { ttl: '1ms' })).rejects.toMatchObject({ field: 'ttl' })
@@ -239,13 +229,13 @@ describe('invalid input', () => {
       code: 'RESERVATION_ID_USED',
       field: 'id',
     })
-    const leaky = createRemoteLimiter({ ...may(), policy: 'leaky_bucket' })
+    const leaky = createRemoteLimiter({ ...allPermissions(), policy: 'leaky_bucket' })
     await expect(leaky.reserve(key, 1)).rejects.toMatchObject({ field: 'policy' })
   })
 
   it('several limits cannot be reserved together', async () => {
     const limits = rates.map((policy) => ({ policy, key: 'k', cost: 1 }))
-    await expect(createRemoteStore(may()).reserve(limits)).rejects.toMatchObject({
+    await expect(createRemoteStore(allPermissions()).reserve(limits)).rejects.toMatchObject({
       code: 'OPERATION_UNSUPPORTED',
     })
   })
@@ -284,7 +274,7 @@ describe('without the service', () => {
 
   it('refunds nothing', async () => {
     const limiter = createRemoteLimiter({ ...down, policy: fixed })
-    const decision = await createRemoteLimiter({ ...may(), policy: fixed }).check(newKey())
+    const decision = await createRemoteLimiter({ ...allPermissions(), policy: fixed }).check(newKey())
     expect(await limiter.refund('k', decision)).toBe(0)
   })
 })

@@ -13,7 +13,7 @@ import type { Operate } from './operations.js'
 import { failed, type ServiceResponse } from './service.js'
 import { decisionIn, errorOf, isAmount, isCount } from './service-response.js'
 
-/** `reserve` and `settle` of the remote store. */
+/** Creates `reserve` and `settle` of the remote store. */
 export function createRemoteReservations(
   operate: Operate,
   assertOpen: () => void,
@@ -29,11 +29,11 @@ export function createRemoteReservations(
       assertOpen()
       const { limits, id, ttlMs, maxOpen } = parseReserve(requests, options)
       if (limits.length > 1) {
-        const message = 'The service reserves one limit at a time. Reserve each limit separately.'
+        const message = `The service reserves one limit at a time, got ${limits.length} requests. Reserve each limit separately.`
         throw new TidegateError('OPERATION_UNSUPPORTED', message, { field: 'requests' })
       }
       if (options?.maxOpen !== undefined && maxOpen !== MAX_OPEN) {
-        const message = `The service allows ${MAX_OPEN} open reservations of one key. Leave maxOpen out.`
+        const message = `maxOpen is ${MAX_OPEN} in the service, got ${maxOpen}. Leave it out.`
         throw new TidegateError('OPERATION_UNSUPPORTED', message, { field: 'maxOpen' })
       }
       const { policy, key, units } = limits[0]!
@@ -50,7 +50,7 @@ export function createRemoteReservations(
       }
     },
 
-    /** One by one, each until it is answered: a settlement that is sent twice has an effect once. */
+    /** Retries each settlement until it succeeds, because a repeated settlement has no further effect. */
     async settle(requests, id, actual, call) {
       const limits = parseSettle(requests, id, actual)
       assertOpen()

@@ -10,7 +10,7 @@ import type { Operate } from './operations.js'
 import { failed } from './service.js'
 import { decisionIn, errorOf } from './service-response.js'
 
-/** The slots of the remote store. */
+/** The operations of the remote store on slots. */
 export interface RemoteSlots extends Pick<FullStore, 'release' | 'renew'> {
   acquire(request: TakeRequest & { id: string }, call?: Call): Promise<Decision>
 }
@@ -41,7 +41,7 @@ export function createRemoteSlots(operate: Operate, assertOpen: () => void): Rem
       const { policy, key, id } = request
       const response = await operate('acquire', { key, policy: policy.name, id }, call)
       const decision = decisionIn(response, request)
-      // Without an id in the response the service has decided without its store, and holds no slot.
+      // Without an id in the response, the service has decided without its store, and no slot is held.
       return response.body.id === id ? { ...decision, id } : decision
     },
 

@@ -34,18 +34,19 @@ import {
   oneBody,
 } from './service-response.js'
 
+/** Options of `createRemoteStore`. */
 export interface RemoteStoreOptions {
-  /** The address of the service, such as `http://127.0.0.1:8080`. Required. */
+  /** The URL of the service, such as `http://127.0.0.1:8080`. Required. */
   url: string | URL
-  /** A caller's token, for everything but reset. Default: none. */
+  /** A caller's token. Default: none. */
   token?: string | undefined
-  /** The admin token, for reset. Default: `token`. */
+  /** The admin token, for `reset`. Default: `token`. */
   adminToken?: string | undefined
-  /** How long a check may take, in milliseconds: more than the service gives its own store. Default: 100. */
+  /** The timeout of a check, in milliseconds. Must exceed the service's timeout for its own store. Default: 100. */
   deadlineMs?: number
-  /** How long a check may take until the first response of the service. Default: 1000. */
+  /** The timeout of a check until the first response of the service, in milliseconds. Default: 1000. */
   connectTimeoutMs?: number
-  /** The `fetch` that calls the service and owns the connections. Default: `globalThis.fetch`. */
+  /** The `fetch` to call the service with. Default: `globalThis.fetch`. */
   fetch?: Fetch
 }
 
@@ -58,21 +59,28 @@ export const REMOTE_STORE_OPTIONS = [
   'fetch',
 ] as const satisfies (keyof RemoteStoreOptions)[]
 
-/** A store of a service. */
+/** A store that calls a service: see `createRemoteStore`. */
 export interface RemoteStore
   extends AsyncStore,
     Pick<FullStore, 'reserve' | 'settle' | 'release' | 'renew'> {}
 
 /**
- * The service as a store. The service decides by the policy of the same name in its own configuration. A slot cannot be
- * taken together with other limits, and a reservation has one limit.
+ * Creates a store that calls a Tidegate service. The service decides by the policy of the same name in its configuration. A
+ * slot cannot be taken together with other limits, and a reservation has one limit. For a single policy, use
+ * `createRemoteLimiter`.
+ *
+ * @example
+ * ```ts
+ * const store = createRemoteStore({ url: 'http://127.0.0.1:8080' })
+ * const limiter = createLimiter({ store, policy: fixedWindow({ limit: 100, window: '1m', name: 'per-user' }) })
+ * ```
  */
 export function createRemoteStore(options: RemoteStoreOptions): RemoteStore {
   assertOptions('createRemoteStore()', options, REMOTE_STORE_OPTIONS)
-  const { fetch, deadlineMs, connectTimeoutMs, ...where } = parse(options)
+  const { fetch, deadlineMs, connectTimeoutMs, ...connectOptions } = parse(options)
   let isOpen = true
   const maxWaitMs = Math.max(connectTimeoutMs, deadlineMs)
-  const { sendRequest, silentMs } = createService({ ...where, fetch, abortAfterMs: maxWaitMs })
+  const { sendRequest, silentMs } = createService({ ...connectOptions, fetch, abortAfterMs: maxWaitMs })
   const batcher = createCheckBatcher({ sendRequest, maxWaitMs, timeMs: Date.now })
   const gate = createCallGate(MAX_CALLS, maxWaitMs)
   const operate = createOperations(gate, sendRequest)
@@ -112,7 +120,7 @@ export function createRemoteStore(options: RemoteStoreOptions): RemoteStore {
       return decisionOf(oneBody(response), request, Date.now(), false)
     },
 
-    /** Sent once: a refund that is repeated gives back twice. */
+    /** Sent once, because a repeated refund would give units back twice. */
     async refund(request, call) {
       assertOpen()
       assertRefund(request)
@@ -146,16 +154,16 @@ export function createRemoteStore(options: RemoteStoreOptions): RemoteStore {
 
 export const DEADLINE_MS = 100
 
-/** For requests other than checks, which the batcher bounds. */
+/** The maximum number of calls in flight, except for checks, which the batcher bounds. */
 const MAX_CALLS = 16
 
-/** Costs above the limit are for the service to reject: the limit known here may be outdated. */
+/** Validates a request, except for costs above the limit: the service rejects them, because only it has the limit. */
 function assertRequest(request: TakeRequest): TakeRequest {
   const { policy, key, cost } = request
   assertPolicy(policy)
   assertKey(key)
   if (Number.isSafeInteger(cost) && cost >= 1) return request
-  const message = `The cost must be a whole number from 1 up, got ${show(cost)}.`
+  const message = `cost must be a whole number of at least 1, got ${show(cost)}. Leave it out for 1.`
   throw new TidegateError('COST_INVALID', message, { field: 'cost' })
 }
 
@@ -174,7 +182,7 @@ async function acquireAlone(
 ): Promise<TakeResult> {
   const [limit] = limits
   if (limits.length > 1) {
-    const message = 'The service cannot take a slot together with other limits. Acquire the slot separately.'
+    const message = `The service cannot take a slot together with other limits, got ${limits.length} limits. Acquire the slot separately.`
     throw new TidegateError('OPERATION_UNSUPPORTED', message, { field: 'requests' })
   }
   const { policy, key, id = randomId() } = limit!
@@ -187,7 +195,10 @@ function takeResultOf({ limits, limitOfRequest, costs }: Limits, response: Servi
   const { status, body } = response
   const isDenied = isClosed(response) || (status === 429 && 'results' in body)
   if (status === 413)
-    throw new TidegateError('TAKE_INVALID', 'The take is too long for the service; split it.')
+    throw new TidegateError(
+      'TAKE_INVALID',
+      `The take is too large for the service, got ${limits.length} limits. Split it.`,
+    )
   if (status !== 200 && !isDenied) throw errorOf(response)
   const results = isClosed(response) ? limits.map((request) => closedBody(response, request)) : body.results
   if (!Array.isArray(results) || results.length !== limits.length)

@@ -12,7 +12,7 @@ export function decisionOf(body: unknown, request: TakeRequest, nowMs: number, i
   if (typeof allowed !== 'boolean' || !isCount(limit)) throw failed('its response is not a decision')
   const left = isCount(remaining) ? remaining : 0
   const used = limit - left - (isCharged ? request.cost : 0)
-  // A service without its store sends no remaining count; the request must not wait as behind a full bucket.
+  // Without its store the service sends no remaining count. The request must not wait as if the bucket were full.
   const isHeld = allowed && algorithm === 'LEAKY_BUCKET' && isCount(remaining)
   const delayMs = isHeld ? delayOf(request.policy, used) : 0
   return {
@@ -40,11 +40,11 @@ export const NOT_REFUNDABLE_MS = 0
 
 /** The decision in a response about one limit. Throws the error of a response that has none. */
 export function decisionIn(response: ServiceResponse, request: TakeRequest): Decision {
-  const { status, body } = response
-  const isDecided = status === 200 || (status === 429 && 'allowed' in body)
+  const { status } = response
+  const isDecided = status === 200 || (status === 429 && 'allowed' in response.body)
   if (!isDecided && !isClosed(response)) throw errorOf(response)
-  const decided = isDecided ? oneBody(response) : closedBody(response, request)
-  return decisionOf(decided, request, Date.now(), true)
+  const body = isDecided ? oneBody(response) : closedBody(response, request)
+  return decisionOf(body, request, Date.now(), true)
 }
 
 /** The body of a response about one limit, with the fallback from its header. */
@@ -68,7 +68,7 @@ export function closedBody({ headers, body }: ServiceResponse, { policy }: TakeR
   }
 }
 
-/** The error of a response, with the caller's own field names; `STORE_FAILED` if the caller did not cause it. */
+/** Converts an error response, with the field names of this API; `STORE_FAILED` if the caller did not cause the error. */
 export function errorOf({ status, body }: ServiceResponse): TidegateError {
   const { error, message, field } = body
   const text = typeof message === 'string' ? message.slice(0, 500) : undefined

@@ -30,7 +30,7 @@ export interface ServiceOptions {
 }
 
 export interface Service {
-  /** Rejects with `STORE_FAILED` without a response, or if it is not from Tidegate. */
+  /** Sends a request. Rejects with `STORE_FAILED` if there is no response, or it is not from Tidegate. */
   sendRequest: SendRequest
   /** The age of the oldest unanswered request, in event-loop time; 0 if there is none. */
   silentMs(): number
@@ -51,7 +51,7 @@ export function createService(options: ServiceOptions): Service {
       method,
       headers,
       signal,
-      // A token is for this address only, and a check is sent once.
+      // Never follow redirects: the token is for this address only, and a check must be sent once.
       redirect: 'manual',
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     }
@@ -66,12 +66,14 @@ export function createService(options: ServiceOptions): Service {
       const response = await fetch(`${url}${request.path}${query}`, init(request, signal))
       const body = bodyOf(await textOf(response))
       if (body === undefined)
-        throw failed(`the server at ${url} is not Tidegate (status ${response.status}); check url`)
+        throw failed(
+          `the server at ${url} is not a Tidegate service (status ${response.status}). Check the option url`,
+        )
       return { status: response.status, headers: response.headers, body }
     } catch (error) {
       if (error instanceof TidegateError) throw error
       const { message, cause } = error as Error
-      if (signal.aborted) throw storeFailed('timeout', `The service at ${url} did not answer in time.`)
+      if (signal.aborted) throw storeFailed('timeout', `The service at ${url} did not respond in time.`)
       const reason = cause instanceof Error ? cause.message || (cause as { code?: string }).code : message
       throw storeFailed('unreachable', `The service at ${url} is unreachable: ${reason}.`)
     } finally {
@@ -99,14 +101,14 @@ export function parseUrl(value: unknown): string {
   if (typeof text === 'string' && /^https?:\/\/[^@?#]+$/i.test(text) && URL.canParse(text)) {
     return text.replace(/\/+$/, '')
   }
-  const message = `url must be like 'http://127.0.0.1:8080', without a user, a query or a fragment, got ${show(text)}.`
+  const message = `url must be an HTTP URL without user, query and fragment, got ${show(text)}. Write for example 'http://127.0.0.1:8080'.`
   throw optionInvalid('url', message)
 }
 
 export function parseToken(field: string, value: unknown): string | undefined {
   if (value === undefined || (typeof value === 'string' && /^[!-~]+$/.test(value))) return value
-  // Without the value: it may be a token with a line break at its end.
-  const message = `${field} must be visible ASCII characters without spaces, got a ${typeof value} that is not.`
+  // Without the value, which may be a token with a line break at its end.
+  const message = `${field} must be a string of visible ASCII characters without spaces, got another ${typeof value}. Check for a line break at its end.`
   throw optionInvalid(field, message)
 }
 

@@ -9,22 +9,22 @@ import {
 import type { RemoteStore } from './remote-store.js'
 
 /*
- * A policy whose numbers only the service knows. Stores need a whole policy, so it gets placeholder numbers, by which
- * nothing is counted and which no caller sees.
+ * A policy whose numbers only the service has. Stores need a complete policy, so it gets placeholder numbers, which are not
+ * used for counting and not visible to callers.
  */
 
 export function policyWithoutNumbers(name: string, onStoreFailure: OnStoreFailure = 'open'): Policy {
   if (onStoreFailure === 'local') {
-    const message = `onStoreFailure 'local' counts in this process and needs the policy's numbers. Write the policy with them, for example policy: fixedWindow({ limit: 100, window: '1m', name: '${name}' }).`
+    const message = `onStoreFailure must not be 'local' without the policy's numbers, got the name "${name}" only. Write the policy with its numbers, for example policy: fixedWindow({ limit: 100, window: '1m', name: '${name}' }).`
     throw optionInvalid('onStoreFailure', message)
   }
   return fixedWindow({ limit: 10 ** 15 - 1, window: '1s', name, onStoreFailure })
 }
 
 /**
- * Wraps a store and hides the placeholder numbers: a decision made without the service has the last known limit, or 0.
- * Under overload decisions are counted locally, which is impossible here: they become denials, because a flood must
- * not be a way around the limit.
+ * Wraps a store and hides the placeholder numbers. A decision made without the service has the last limit of the service, or
+ * 0. Local decisions under overload become denials, because they cannot be counted without the numbers, and a flood must not
+ * bypass the limit.
  */
 export function withoutNumbers(
   store: RemoteStore,

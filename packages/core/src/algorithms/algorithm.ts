@@ -3,7 +3,7 @@ import type { Decision } from '../decision.js'
 import type { Policy, RatePolicy } from '../policy/index.js'
 
 /**
- * An algorithm is two pure functions. They read no clock and no store, and change none of their arguments. All numbers
+ * An algorithm is two pure functions. They read no clock and no store, and do not change their arguments. All numbers
  * are whole; times are microseconds since the Unix epoch.
  *
  * `decide` has the same five steps in every algorithm, and in its Lua twin:
@@ -18,33 +18,34 @@ import type { Policy, RatePolicy } from '../policy/index.js'
  * to fill), the decision is made as of the state's time. If it is further back, the state was written under another
  * clock, and is moved as a whole so that its own time becomes `now`.
  *
- * A state records what it was counted in (the length of its window, the unit of its level), so that a policy with
- * changed numbers can read it. It switches to the new numbers when it is next charged; a fixed window is finished first.
+ * A state records its own window length or unit, so that a policy with changed numbers can read it. It switches to the
+ * new numbers with its next charge; a fixed window switches when the next window begins.
  *
- * `charge` and `countDenied` can use more than the limit. Sums stay exact: they stop at 2^53 − 1.
+ * `charge` and `countDenied` can use more than the limit. Sums are capped at 2^53 − 1, so they stay exact.
  */
 export interface Algorithm<P extends RatePolicy, S> {
   /**
-   * `state` is undefined for a key without state. `cost` is a whole number from 1 to the policy's limit; to charge, it may
-   * be larger.
+   * Decides one request. `state` is undefined for a key without state. `cost` is a whole number from 1 to the policy's
+   * limit; in mode `charge` it can be larger.
    */
   decide(policy: P, state: S | undefined, now: number, cost: number, mode: Mode): Outcome<S>
-  /** Gives back up to `cost` units that were charged at `decidedAt`, if that moment still counts. */
+  /** Gives back up to `cost` units that were charged at `decidedAt`, if units of that time still count. */
   refund(policy: P, state: S, now: number, decidedAt: number, cost: number): Refund<S>
 }
 
 /**
  * - `take`: charge the cost if it fits, or if the policy counts denied requests.
  * - `peek`: change nothing.
- * - `repair`: charge nothing that fits, but move a state from another clock. A denied take does this to all its limits.
+ * - `repair`: like `peek`, but move a state from another clock, and charge a denied cost if the policy counts denied
+ *   requests. A denied take does this to all its limits.
  * - `charge`: charge the cost whether or not it fits.
  */
 export type Mode = 'take' | 'peek' | 'repair' | 'charge'
 
-/** The room of a state to which a reservation was charged, before anything has reduced it. */
+/** The initial room of a state that a reservation was charged to. */
 export const MAX_ROOM = Number.MAX_SAFE_INTEGER
 
-/** Whether the cost is charged. A charge counts as allowed. */
+/** Whether a cost is charged in this mode. In mode `charge`, `allowed` is always true. */
 export function isCharged(mode: Mode, allowed: boolean, countDenied: boolean): boolean {
   if (mode === 'take') return allowed || countDenied
   return mode === 'charge' || (mode === 'repair' && !allowed && countDenied)
@@ -55,16 +56,18 @@ export function addCounts(a: number, b: number): number {
   return Math.min(Number.MAX_SAFE_INTEGER, a + b)
 }
 
+/** The result of a decision. */
 export interface Outcome<S> {
   readonly decision: Decision
-  /** The state from now on: the same object as before if nothing changed. */
+  /** The new state: the same object as before if nothing changed. */
   readonly state: S | undefined
 }
 
+/** The result of a refund. */
 export interface Refund<S> {
-  /** How many units were given back. Buckets can give back parts of a unit. */
-  readonly given: number
-  /** The state from now on: the same object as before if nothing was given, undefined if nothing is left to count. */
+  /** The number of units given back. Buckets can give back a fraction of a unit. */
+  readonly units: number
+  /** The new state: the same object as before if no units were given back, undefined if no units are left to count. */
   readonly state: S | undefined
 }
 

@@ -12,7 +12,7 @@ export function convertLevel(
   rounding: 'down' | 'up',
 ): number {
   if (level < 0) return -convertLevel(policy, -level, unit, rounding === 'down' ? 'up' : 'down')
-  // Whole units first: the rest is below one unit.
+  // Convert whole units and the remainder separately, so that the products stay small.
   const whole = Math.floor(level / unit)
   const mulDiv = rounding === 'down' ? mulDivFloor : mulDivCeil
   const rest = mulDiv(level - whole * unit, policy.d, unit)

@@ -112,13 +112,13 @@ describe('release', () => {
     expect(key.acquire(2, 'c')).toMatchObject({ allowed: true, remaining: 0 })
   })
 
-  it('of an expired slot, says that it was not held', () => {
+  it('of an expired slot returns that it was not held', () => {
     const key = keyOf()
     key.acquire(0, 'a')
     expect(key.release(10, 'a')).toBe(false)
   })
 
-  it('of the last slot, leaves no state', () => {
+  it('of the last slot deletes the state', () => {
     const key = keyOf()
     key.acquire(0, 'a')
     key.acquire(1, 'b')
@@ -139,7 +139,7 @@ describe('renew', () => {
     expect(key.acquire(19.999999, 'c').allowed).toBe(true)
   })
 
-  it('too late, takes nothing: another request may have the place', () => {
+  it('fails after the expiry, because another request may have the slot', () => {
     const key = keyOf(concurrency({ limit: 1, ttl: '10s', name: 'one' }))
     key.acquire(0, 'a')
     expect(key.renew(10, 'a')).toBe(false)
@@ -148,7 +148,7 @@ describe('renew', () => {
     expect(key.acquire(11, 'c')).toMatchObject({ allowed: false, retryAfterMs: 9000 })
   })
 
-  it('of a released slot, takes nothing', () => {
+  it('fails for a released slot', () => {
     const key = keyOf()
     key.acquire(0, 'a')
     key.acquire(0, 'b')
@@ -183,7 +183,7 @@ describe('clocks', () => {
     expect(key.acquire(-3590, 'c')).toMatchObject({ allowed: true, remaining: 1 })
   })
 
-  it('a shorter ttl cuts, a longer one does not prolong', () => {
+  it('a shorter ttl shortens the expiry, a longer ttl does not extend it', () => {
     const key = keyOf()
     key.acquire(0, 'a')
     key.acquire(0, 'b')
@@ -227,7 +227,7 @@ function createOracle() {
   }
 }
 
-it('decides random traces as a plain list would', () => {
+it('decides random traces like a simple list', () => {
   const step = fc.record({
     do: fc.constantFrom('acquire', 'acquire', 'acquire', 'release', 'renew'),
     id: fc.integer({ min: 0, max: 9 }).map(String),

@@ -14,8 +14,8 @@ import {
 } from './slots.js'
 
 /*
- * Concurrency. Each key has slots, one for each request in flight. A request is allowed if a slot is free. It holds the
- * slot until it releases it, and renews it meanwhile; a slot that is not renewed expires `ttl` after its last renewal.
+ * Concurrency. Each key has slots, one for each request in flight. A request is allowed if a slot is free. It holds and
+ * renews the slot until it releases it; a slot that is not renewed expires `ttl` after its last renewal.
  *
  * An expiry later than now + ttl was written under another clock or a longer ttl, and counts as now + ttl.
  *
@@ -24,14 +24,14 @@ import {
 
 export interface ConcurrencyState {
   readonly algorithm: 'concurrency'
-  /** Changed in place: a state becomes invalid once another was made from it. */
+  /** Changed in place, so a state is invalid once a newer one was made from it. */
   readonly slots: Slots
   readonly expiresAt: number
 }
 
 /**
- * Acquires the slot `id`. An id that holds a slot already keeps it: an acquire can be repeated. A state that was written
- * by another algorithm counts as none.
+ * Acquires the slot `id`. An id that already holds a slot keeps it, so an acquire can be repeated. A state of another
+ * algorithm is ignored.
  */
 export function decide(
   policy: ConcurrencyPolicy,
@@ -66,7 +66,7 @@ export function decide(
   }
   const next = charged || (moved && mode !== 'peek') ? stateOf(slots) : state
 
-  // 5. Waits, as if no slot were released or renewed.
+  // 5. Waits, assuming that no slot is released or renewed.
   const remaining = charged && !isHeld ? room - 1 : room
   const resetAfter = charged ? ttlUs : used > 0 ? Math.min(latest, slots.newest!.expiresAt) - now : 0
   const decision = toDecision(policy, now, 1, { allowed, remaining, retryAfter, resetAfter })
@@ -75,9 +75,9 @@ export function decide(
 }
 
 export interface SlotChange {
-  /** Whether the slot was held: it had been acquired, and was neither released nor had it expired. */
+  /** Whether the slot was held: acquired, not released and not expired. */
   readonly held: boolean
-  /** The state from now on; undefined if no slot is left. */
+  /** The new state; undefined if no slot is left. */
   readonly state: ConcurrencyState | undefined
 }
 
@@ -90,7 +90,7 @@ export function release(state: ConcurrencyState, now: number, id: string): SlotC
   return { held: expiresAt > now, state: slots.newest === undefined ? undefined : stateOf(slots) }
 }
 
-/** Lets a slot expire `ttl` from now. One that has expired is not renewed: another request may have its place. */
+/** Sets the expiry of a slot to `ttl` from now. An expired slot is not renewed: another request may have its place. */
 export function renew(
   policy: ConcurrencyPolicy,
   state: ConcurrencyState,

@@ -10,9 +10,9 @@ import {
 } from './algorithm.js'
 
 /*
- * Fixed window. Each key has a count, which starts again with every window. A request is allowed if the count and its
- * cost together are at most the limit. Windows are aligned to the Unix epoch, begin with the key's first request, or are
- * those of a calendar. An unfinished window is finished as it was begun, whatever the policy says now.
+ * Fixed window. Each key has a count, which restarts at 0 with every window. A request is allowed if the count plus its
+ * cost is at most the limit. Windows are aligned to the Unix epoch, begin with the key's first request, or follow a
+ * calendar. A window keeps its start and length until it ends, even if the policy changes.
  *
  * The Lua twin is packages/redis/lua/fixed-window.lua.
  */
@@ -40,12 +40,12 @@ export function decide(
   let count = state === undefined ? 0 : state.count
 
   // 1. Clock: if the clock stepped back by at most a window, decide as of the state's window. If it stepped back
-  //    further, the state was written under another clock and its count moves into the current window.
+  //    further, the state was written under another clock, and its count moves to the current window.
   const at = start > now && start - now <= length ? start : now
   const moved = start > at
   if (moved) ({ start, length } = windowAt(policy, now))
 
-  // 2. State now: the count starts again once its window is over.
+  // 2. State now: the count restarts once its window is over.
   if (at >= start + length) {
     ;({ start, length } = windowAt(policy, at))
     count = 0
@@ -74,7 +74,7 @@ export function decide(
   }
 }
 
-/** Gives units back while the window that they were counted in lasts. */
+/** Gives units back until the end of the window that they were counted in. */
 export function refund(
   policy: FixedWindowPolicy,
   state: FixedWindowState,
@@ -85,15 +85,15 @@ export function refund(
   const { count, start, length } = state
   const end = start + length
   const at = start > now && start - now <= length ? start : now
-  const counts = at >= start && at < end && decidedAt >= start && decidedAt < end
-  const given = counts ? Math.min(cost, count) : 0
-  if (given === 0) return { given, state }
-  // Without its state, a window that began with the first request would begin again with the next.
-  const isOver = given === count && policy.windowKind !== 'first-request'
-  return { given, state: isOver ? undefined : { ...state, count: count - given } }
+  const isCounted = at >= start && at < end && decidedAt >= start && decidedAt < end
+  const units = isCounted ? Math.min(cost, count) : 0
+  if (units === 0) return { units, state }
+  // A window that began with the first request keeps its state: otherwise the next request would begin a new window.
+  const isEmpty = units === count && policy.windowKind !== 'first-request'
+  return { units, state: isEmpty ? undefined : { ...state, count: count - units } }
 }
 
-/** The window that a request at this time belongs to, or begins. */
+/** The window of a request at this time. */
 function windowAt(policy: FixedWindowPolicy, time: number): { start: number; length: number } {
   const { windowKind, windowUs, calendar } = policy
   if (windowKind === 'epoch') return { start: windowStart(time, windowUs), length: windowUs }

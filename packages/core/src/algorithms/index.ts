@@ -7,8 +7,8 @@ import * as slidingWindowLog from './sliding-window-log.js'
 import * as tokenBucket from './token-bucket.js'
 
 /**
- * What a store keeps for one key: plain data that survives JSON. Only the algorithm reads its fields; a store needs
- * `expiresAt`, the time in microseconds from which it may delete the state.
+ * The state that a store keeps for one key: plain data that survives JSON. Only the algorithm reads its fields. A store
+ * can delete the state from `expiresAt` on, a time in microseconds.
  */
 export type KeyState =
   | fixedWindow.FixedWindowState
@@ -30,12 +30,18 @@ const ALGORITHMS = {
 } as unknown as Record<AlgorithmName, Algorithm<RatePolicy, KeyState>>
 
 /**
- * Decides one request: a pure function, with which any store can offer all five algorithms. Pass the state that the
- * last call for this policy name and key returned, undefined for a key without state, and the time in microseconds.
- * Store the returned state if it is not the one that was passed.
+ * Decides one request. This pure function lets any store offer all five algorithms: load the state of the policy's name
+ * and key (undefined if there is none), call `decide` with the time in microseconds, and save the returned state if it
+ * is a different object.
  *
- * A state that was written by another algorithm counts as none. The cost must be a whole number from 1 to the policy's
- * limit, or in mode `charge` one that `assertCharge` accepts; a store checks that before.
+ * A state of another algorithm is ignored. Validate the cost first: with `assertCost`, or with `assertCharge` for mode
+ * `charge`.
+ *
+ * @example
+ * ```ts
+ * const { decision, state } = decide(policy, states.get(key), Date.now() * 1000, 1)
+ * if (state !== undefined) states.set(key, state)
+ * ```
  */
 export function decide(
   policy: RatePolicy,
@@ -51,7 +57,10 @@ export function decide(
   return { decision, state: next ?? state }
 }
 
-/** Gives back up to `cost` units of a decision that was made at `decidedAt`. A returned state of undefined: delete it. */
+/**
+ * Gives back up to `cost` units of a decision that was made at `decidedAt`, in microseconds. Save the returned state, or
+ * delete the stored one if the returned state is undefined.
+ */
 export function refund(
   policy: RatePolicy,
   state: KeyState | undefined,
@@ -59,6 +68,6 @@ export function refund(
   decidedAt: number,
   cost: number,
 ): Refund<KeyState> {
-  if (state?.algorithm !== policy.algorithm) return { given: 0, state }
+  if (state?.algorithm !== policy.algorithm) return { units: 0, state }
   return ALGORITHMS[policy.algorithm].refund(policy, state, now, decidedAt, cost)
 }

@@ -5,9 +5,9 @@ import { convertLevel } from './bucket-level.js'
 /*
  * Leaky bucket. The bucket holds up to `capacity` units, starts empty and drains continuously at `leakRate`. A request
  * pours in `cost` units, or is denied if they do not fit. `delayMs` is the time until everything before the request has
- * drained: requests that wait for it leave at the leak rate.
+ * drained: requests that wait for this time leave at the leak rate.
  *
- * All numbers are whole, so nothing is lost to rounding. The rate is a fraction, `n` units per `d` microseconds. The
+ * All numbers are whole, so there are no rounding errors. The rate is a fraction, `n` units per `d` microseconds. The
  * level counts one unit as `d`, so it falls by exactly `n` per microsecond, and a full bucket is `full = capacity * d`.
  * A charge can pour in more than fits: the level is then above `full`, up to 2^53 − 1.
  *
@@ -47,7 +47,7 @@ export function decide(
   const delay = allowed && mode !== 'charge' && level > 0 ? at - now + Math.ceil(level / n) : 0
   if (charged) level = Math.min(Number.MAX_SAFE_INTEGER, level + cost * d)
 
-  // 4. New state. The wait is counted from now: as a time since the epoch it could pass 2^53 before it is rounded.
+  // 4. New state. Computed as a wait from now: a time since the epoch could exceed 2^53 before it is rounded.
   const emptyAfter = at - now + Math.ceil(level / n)
   const next: LeakyBucketState | undefined =
     charged || (moved && mode !== 'peek')
@@ -65,7 +65,7 @@ export function decide(
   }
 }
 
-/** Takes units out again while the bucket could not have drained completely since `decidedAt`. */
+/** Removes units, unless the bucket could have drained completely since `decidedAt`. */
 export function refund(
   policy: LeakyBucketPolicy,
   state: LeakyBucketState,
@@ -76,18 +76,18 @@ export function refund(
   const { n, d, full, spanUs } = policy
   const { time } = state
   const at = time > now && time - now <= spanUs ? time : now
-  const counts = decidedAt <= at && at - decidedAt < Math.ceil(full / n)
+  const isCounted = decidedAt <= at && at - decidedAt < Math.ceil(full / n)
   const before = levelAt(policy, state, at)
-  const given = counts ? Math.min(cost * d, before) : 0
-  if (given === 0) return { given: 0, state }
+  const parts = isCounted ? Math.min(cost * d, before) : 0
+  if (parts === 0) return { units: 0, state }
 
-  const level = before - given
+  const level = before - parts
   const expiresAt = at + Math.ceil(level / n)
   const next: LeakyBucketState = { algorithm: 'leaky-bucket', level, unit: d, time: at, expiresAt }
-  return { given: given / d, state: level === 0 ? undefined : next }
+  return { units: parts / d, state: level === 0 ? undefined : next }
 }
 
-/** The level at `at` in the policy's unit. A state from another clock (`time` after `at`) lost nothing. */
+/** The level at `at` in the policy's unit. A state from another clock (`time` after `at`) has not drained. */
 function levelAt(policy: LeakyBucketPolicy, { level, unit, time }: LeakyBucketState, at: number): number {
   const stored = unit === policy.d ? level : convertLevel(policy, level, unit, 'up')
   return Math.max(0, stored - Math.max(0, at - time) * policy.n)

@@ -1,20 +1,20 @@
 /**
  * The times of units, grouped into runs of units with the same time. Run i is a pair of numbers: its time at `runs[2i]`,
- * and the number of units before it at `runs[2i + 1]`. With that running total, the units between two runs are one
- * subtraction, and a search finds the run that must leave before a cost fits.
+ * and the number of units before it at `runs[2i + 1]`. With this running total, the units between two runs are one
+ * subtraction, and a binary search finds the run that must expire before a cost fits.
  *
- * A log is a view of its array, the runs from `head` up to but not including `tail`. The array is only ever appended to,
- * so that a new log shares the array of the one it was made from, and the older one stays valid.
+ * A log is a view of its array: the runs from `head` up to but not including `tail`. Arrays are append-only, so a new log
+ * shares the array of the log it was made from, and the older log stays valid.
  */
 export interface Log {
   readonly runs: number[]
   readonly head: number
   readonly tail: number
-  /** The number of units before the tail, counted like the runs' totals. */
+  /** The running total at the tail. */
   readonly total: number
-  /** The number of units that are no longer counted, in the same count. It can lie within the first run. */
+  /** The running total of the units that no longer count. It can lie within the first run. */
   readonly base: number
-  /** Added to every time in the array, so that a log moves to another clock without a change to its runs. */
+  /** Added to every time in the array, so that a log can move to another clock without changing its runs. */
   readonly shift: number
 }
 
@@ -45,14 +45,14 @@ export function timeOfUnit(log: Log, number: number): number {
   return timeOf(log, firstRun(log, (run) => unitsBefore(log, run) >= target) - 1)
 }
 
-/** Without the units whose time is `time` or earlier. */
+/** Returns the log without the units whose time is `time` or earlier. */
 export function dropUntil(log: Log, time: number): Log {
   if (log.head === log.tail || timeOf(log, log.head) > time) return log
   const head = firstRun(log, (run) => timeOf(log, run) > time)
   return { ...log, head, base: unitsBefore(log, head) }
 }
 
-/** With `units` more at `time`, which is not before the newest unit. */
+/** Returns the log with `units` more at `time`, which must not be before the newest unit. */
 export function append(log: Log, time: number, units: number): Log {
   if (log.head === log.tail) return { runs: [time, 0], head: 0, tail: 1, total: units, base: 0, shift: 0 }
   if (newestTime(log) === time) return { ...log, total: log.total + units }
@@ -61,14 +61,14 @@ export function append(log: Log, time: number, units: number): Log {
   return { runs, head, tail: tail + 1, total: total + units, base, shift }
 }
 
-/** With at most the newest `units`. */
+/** Returns the log with at most the newest `units`. */
 export function keepNewest(log: Log, units: number): Log {
   const base = log.total - units
   if (base <= log.base) return log
   return { ...log, head: firstRun(log, (run) => unitsBefore(log, run + 1) > base), base }
 }
 
-/** Without `count` units of one run; without the run if it has no more. Other units stay. */
+/** Returns the log without `count` units of one run, and without the run if none of its units are left. */
 export function removeUnits(log: Log, run: number, count: number): Log {
   const { runs, tail, total, base, shift } = copy(log)
   const index = run - log.head
@@ -81,7 +81,7 @@ export function removeUnits(log: Log, run: number, count: number): Log {
 
 /** The first run for which `matches` is true, or `tail`. It must be true for all runs after the first. */
 export function firstRun({ head, tail }: Log, matches: (run: number) => boolean): number {
-  // The run is nearly always close to the head: double the step until it is passed, then bisect.
+  // The run is nearly always close to the head: double the step until the run is passed, then bisect.
   let low = head
   let step = 1
   while (low + step <= tail && !matches(low + step - 1)) {
@@ -97,15 +97,15 @@ export function firstRun({ head, tail }: Log, matches: (run: number) => boolean)
   return low
 }
 
-/** Whether the next run can go into the same array: no other log has used that place, and most runs are still needed. */
+/** Whether the next run can be appended to the same array: the place is free, and most runs are still needed. */
 function canGrow({ runs, head, tail }: Log): boolean {
   return runs.length === 2 * tail && head <= Math.max(MIN_DROPPED, tail - head)
 }
 
-/** The same log in an array of its own, without the runs before its head. Amortised, an append copies one run. */
+/** The same log in a new array, without the runs before its head. Amortized, an append copies one run. */
 function copy({ runs, head, tail, total, base, shift }: Log): Log {
   return { runs: runs.slice(2 * head, 2 * tail), head: 0, tail: tail - head, total, base, shift }
 }
 
-/** The number of dropped runs that an array may keep, however short the log is. */
+/** An array can always keep this many dropped runs, even if the log is short. */
 const MIN_DROPPED = 8

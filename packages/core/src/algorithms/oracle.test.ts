@@ -241,7 +241,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
             of.left -= cost
             const refunded = refund(policy, state, now, of.at, cost)
             state = refunded.state
-            expect(refunded.given).toBe(reference.refund(BigInt(now), BigInt(of.at), BigInt(cost)))
+            expect(refunded.units).toBe(reference.refund(BigInt(now), BigInt(of.at), BigInt(cost)))
           }
           const cost = costOf(policy, entry.step.cost)
           const outcome = decide(policy, state, now, cost)

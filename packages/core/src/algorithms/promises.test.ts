@@ -122,7 +122,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('keeps every number exact, however much is charged', () => {
+  it('keeps every number exact, also after large charges', () => {
     holds(`exact-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ decision, after }) => {
         const { expiresAt: _, ...numbers } = { ...after } as Record<string, unknown>
@@ -148,7 +148,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('decides the same with a state that was kept for longer', () => {
+  it('decides the same with an expired state that was not deleted', () => {
     holds(`kept-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, EVERYTHING, ({ policy, now, cost, before, decision }) => {
         if (before === undefined) return
@@ -158,7 +158,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     })
   })
 
-  it('leaves no trace of a check that is refunded immediately', () => {
+  it('restores the state after an immediate refund', () => {
     holds(`undo-${algorithm}`, seeds, (seed) => {
       walk(algorithm, seed, {}, ({ policy, now, cost, before, decision, after }) => {
         if (!decision.allowed) return
@@ -166,7 +166,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
         const began = after?.algorithm === 'fixed-window' && after.start === now
         if (began && policy.algorithm === 'fixed-window' && policy.windowKind === 'first-request') return
         const undone = refund(policy, after, now, now, cost)
-        expect(undone.given).toBe(cost)
+        expect(undone.units).toBe(cost)
         for (const later of [0, 1, 500, 999_999, 60_000_000]) {
           const future = (current: KeyState | undefined) =>
             decide(policy, current, now + later, cost, 'peek').decision
@@ -194,12 +194,12 @@ describe('no interval admits more than the bound, net of refunds', () => {
         const cost = Math.min(step.cost, of.left, policy.limit)
         of.left -= cost
         const window = windowOf(current)
-        const { given, state } = refund(policy, current, now, of.timeUs, cost)
+        const { units, state } = refund(policy, current, now, of.timeUs, cost)
         current = state
-        if (given === 0) continue
+        if (units === 0) continue
         // A window counts refunded units as never taken; a bucket gets them back at this moment.
         const time = algorithm.endsWith('bucket') ? now : of.timeUs
-        events.push({ time, units: -given, window })
+        events.push({ time, units: -units, window })
       } else if (step.do === 'check') {
         const cost = Math.min(step.cost, policy.limit)
         const { decision, state } = decide(policy, current, now, cost)
@@ -219,7 +219,7 @@ describe('no interval admits more than the bound, net of refunds', () => {
 
   const seeds = fc.integer({ min: 0, max: 2 ** 31 })
 
-  it('fixed window: the limit in each window, whatever it begins with', () => {
+  it('fixed window: admits at most the limit in each window of every kind', () => {
     holds('bound-fixed-window', seeds, (seed) => {
       const { policy, events } = admitted('fixed-window', seed)
       if (policy.algorithm !== 'fixed-window') throw new Error('not a fixed window')

@@ -12,8 +12,8 @@ import {
 
 /*
  * Sliding window counter. Each key has the counts of two aligned windows, the current and the previous one. The units
- * of the last `window` are estimated: all of the current count, and the share of the previous count that the last
- * `window` still overlaps. A request is allowed if the estimate and its cost together are at most the limit.
+ * of the last `window` are estimated: all of the current count, plus the previous count times the fraction of its window
+ * that the last `window` still overlaps. A request is allowed if the estimate plus its cost is at most the limit.
  *
  * The Lua twin is packages/redis/lua/sliding-window-counter.lua.
  */
@@ -45,7 +45,7 @@ export function decide(
   let curr = state === undefined ? 0 : state.curr
 
   // 1. Clock: if the clock stepped back by at most a window, decide as of the state's window. If it stepped back
-  //    further, the state was written under another clock and both counts move into the current window.
+  //    further, the state was written under another clock, and both counts move to the current window.
   const at = start > now && start - now <= windowUs ? start : now
   const moved = start > at
   if (moved) {
@@ -54,7 +54,7 @@ export function decide(
     prev = 0
   }
 
-  // 2. State now: the counts move on with the windows; the estimate is what counts as used at this moment.
+  // 2. State now: shift the counts to the current window, and estimate the used units.
   if (at >= start + 2 * length) {
     start = windowStart(at, windowUs)
     length = windowUs
@@ -72,8 +72,8 @@ export function decide(
   const charged = isCharged(mode, allowed, policy.countDenied)
   let room = state?.room
   if (charged && length !== windowUs) {
-    // The counts are of windows of another length: their estimate becomes the current count. How much of it belongs to a
-    // reservation is then unknown, and nothing of it is given back.
+    // The counts belong to windows of another length: their estimate becomes the current count. Its units can no longer
+    // be attributed to reservations, so none are given back.
     start = windowStart(at, windowUs)
     length = windowUs
     prev = 0
@@ -110,7 +110,7 @@ export function decide(
   }
 }
 
-/** Gives units back to the window that they were counted in, the current or the previous one. */
+/** Gives units back to the window that they were counted in, if it is the current or the previous one. */
 export function refund(
   policy: SlidingWindowCounterPolicy,
   state: SlidingWindowCounterState,
@@ -123,15 +123,15 @@ export function refund(
   const inCurr = decidedAt >= start && decidedAt < start + length && at >= start && at < start + 2 * length
   const inPrev = decidedAt >= start - length && decidedAt < start && at >= start && at < start + length
   const count = inCurr ? curr : inPrev ? prev : 0
-  const given = Math.min(cost, count)
-  if (given === 0) return { given, state }
-  if (given === curr + prev) return { given, state: undefined }
-  return { given, state: inCurr ? { ...state, curr: curr - given } : { ...state, prev: prev - given } }
+  const units = Math.min(cost, count)
+  if (units === 0) return { units, state }
+  if (units === curr + prev) return { units, state: undefined }
+  return { units, state: inCurr ? { ...state, curr: curr - units } : { ...state, prev: prev - units } }
 }
 
-/** The first moment at which at most `units` count as used. More are used now. */
+/** The first time at which at most `units` count as used. More must be used now. */
 function timeOfUse(units: number, start: number, length: number, prev: number, curr: number): number {
-  // The share of a count is down to `units` once less than (units + 1) / count of its window still overlaps.
+  // A count contributes at most `units` once less than (units + 1) / count of its window still overlaps.
   if (curr <= units) return start + length - mulDivCeil(units - curr + 1, length, prev) + 1
   return start + 2 * length - mulDivCeil(units + 1, length, curr) + 1
 }

@@ -16,7 +16,7 @@ import {
 
 /*
  * Sliding window log. Each key has a log with the time of every unit. A request is allowed if the units of the last
- * `window` and its cost together are at most the limit. This is exact, and needs memory for up to `limit` times. A charge
+ * `window` plus its cost are at most the limit. The count is exact, and needs memory for up to `limit` times. A charge
  * can add more; the log keeps the newest `2 * limit` units.
  *
  * The Lua twin is packages/redis/lua/sliding-window-log.lua.
@@ -38,7 +38,7 @@ export function decide(
   let log: Log = state ?? EMPTY
 
   // 1. Clock: if the clock stepped back by at most a window, decide as of the newest unit. If it stepped back further,
-  //    the log was written under another clock and moves as a whole, so that its newest unit is now.
+  //    the log was written under another clock, and is shifted so that its newest unit is now.
   const newest = newestTime(log)
   const at = newest > now && newest - now <= windowUs ? newest : now
   const moved = newest > at
@@ -68,7 +68,7 @@ export function decide(
   }
 }
 
-/** Gives units back while they are logged. */
+/** Gives units back until they expire from the log. */
 export function refund(
   policy: SlidingWindowLogPolicy,
   state: SlidingWindowLogState,
@@ -82,12 +82,12 @@ export function refund(
   const log = dropUntil(state, at - windowUs)
   const run = firstRun(log, (i) => timeOf(log, i) >= decidedAt)
   const isLogged = run < log.tail && timeOf(log, run) === decidedAt
-  if (!isLogged) return { given: 0, state }
+  if (!isLogged) return { units: 0, state }
 
-  const given = Math.min(cost, unitsOf(log, run))
-  if (given === unitsIn(log)) return { given, state: undefined }
-  const rest = removeUnits(log, run, given)
-  return { given, state: stateOf(rest, newestTime(rest) + windowUs) }
+  const units = Math.min(cost, unitsOf(log, run))
+  if (units === unitsIn(log)) return { units, state: undefined }
+  const shorterLog = removeUnits(log, run, units)
+  return { units, state: stateOf(shorterLog, newestTime(shorterLog) + windowUs) }
 }
 
 const EMPTY: Log = { runs: [], head: 0, tail: 0, total: 0, base: 0, shift: 0 }

@@ -1,8 +1,6 @@
 /**
- * The slots of one key: an id and the time of its expiry each, found by id and ordered by expiry. Finding, adding and
- * removing a slot take the same time for one slot as for 100,000.
- *
- * Slots change in place. The order holds because a slot is only ever added or renewed with the latest expiry of all.
+ * The slots of one key: a map by id and a doubly linked list by expiry. Finding, adding and removing a slot take constant
+ * time. Slots change in place. The list stays ordered because a slot is always added or renewed with the latest expiry.
  */
 export interface Slots {
   readonly byId: Map<string, Slot>
@@ -33,14 +31,14 @@ export function countUntil({ oldest }: Slots, time: number): number {
   return count
 }
 
-/** When the `number`th oldest slot expires. There must be as many. */
+/** When the `number`th oldest slot expires. There must be at least `number` slots. */
 export function nthExpiry({ oldest }: Slots, number: number): number {
   let slot = oldest
   for (let i = 1; i < number; i++) slot = slot!.newer
   return slot!.expiresAt
 }
 
-/** Adds a slot, or renews the one with this id. No other slot may expire later. */
+/** Adds a slot, or renews the slot with this id. No other slot can expire later. */
 export function put(slots: Slots, id: string, expiresAt: number): void {
   remove(slots, id)
   const slot: Slot = { id, expiresAt, older: slots.newest, newer: undefined }
@@ -65,7 +63,7 @@ export function removeUntil(slots: Slots, time: number): void {
   while (slots.oldest !== undefined && slots.oldest.expiresAt <= time) remove(slots, slots.oldest.id)
 }
 
-/** Lets no slot expire after `time`. */
+/** Lowers every later expiry to `time`. */
 export function cutTo({ newest }: Slots, time: number): void {
   for (let slot = newest; slot !== undefined && slot.expiresAt > time; slot = slot.older)
     slot.expiresAt = time

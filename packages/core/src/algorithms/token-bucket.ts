@@ -4,12 +4,12 @@ import { convertLevel } from './bucket-level.js'
 
 /*
  * Token bucket. The bucket holds up to `capacity` tokens, starts full and refills continuously at `refillRate`. A request
- * takes `cost` tokens, or is denied if there are fewer. Nothing runs in the background: the state is the level at one
- * moment, and the tokens that came in since then are added when the next request arrives.
+ * takes `cost` tokens, or is denied if there are fewer. There is no background timer: the state is the level at one
+ * moment, and the next request adds the tokens refilled since then.
  *
- * All numbers are whole, so nothing is lost to rounding. The rate is a fraction, `n` tokens per `d` microseconds. The
+ * All numbers are whole, so there are no rounding errors. The rate is a fraction, `n` tokens per `d` microseconds. The
  * level counts one token as `d`, so it rises by exactly `n` per microsecond, and a full bucket is `full = capacity * d`.
- * A charge can take more than there is: the level is then negative, down to `full − (2^53 − 1)`.
+ * A charge can take more tokens than the bucket holds: the level is then negative, down to `full − (2^53 − 1)`.
  *
  * The Lua twin is packages/redis/lua/token-bucket.lua.
  */
@@ -21,8 +21,8 @@ export interface TokenBucketState {
   readonly unit: number
   readonly time: number
   /**
-   * The smallest room above the level since a reservation was last made or given back, in the same unit. Only if
-   * reservations were made, and 0 from a change of the unit on: then nothing is given back.
+   * The smallest room above the level since a reservation was last made or given back, in the same unit. Present only
+   * if reservations were made. 0 after a change of the unit, so that nothing is given back.
    */
   readonly room?: number | undefined
   readonly expiresAt: number
@@ -52,7 +52,7 @@ export function decide(
   const charged = isCharged(mode, allowed, false)
   if (charged) level = Math.max(full - Number.MAX_SAFE_INTEGER, level - cost * d)
 
-  // 4. New state. The wait is counted from now: as a time since the epoch it could pass 2^53 before it is rounded.
+  // 4. New state. Computed as a wait from now: a time since the epoch could exceed 2^53 before it is rounded.
   const fullAfter = at - now + Math.ceil((full - level) / n)
   const next: TokenBucketState | undefined =
     charged || (moved && mode !== 'peek')
@@ -70,7 +70,7 @@ export function decide(
   }
 }
 
-/** Gives tokens back while the bucket could not have refilled completely since `decidedAt`. It never overflows. */
+/** Gives tokens back, up to the capacity, unless the bucket could have refilled completely since `decidedAt`. */
 export function refund(
   policy: TokenBucketPolicy,
   state: TokenBucketState,
@@ -81,49 +81,49 @@ export function refund(
   const { n, d, full, spanUs } = policy
   const { time } = state
   const at = time > now && time - now <= spanUs ? time : now
-  const counts = decidedAt <= at && at - decidedAt < Math.ceil(full / n)
+  const isCounted = decidedAt <= at && at - decidedAt < Math.ceil(full / n)
   const before = levelAt(policy, state, at)
-  const given = counts ? Math.min(cost * d, full - before) : 0
-  if (given === 0) return { given: 0, state }
+  const parts = isCounted ? Math.min(cost * d, full - before) : 0
+  if (parts === 0) return { units: 0, state }
 
-  const level = before + given
+  const level = before + parts
   const expiresAt = at + Math.ceil((full - level) / n)
   const room = state.room === undefined ? undefined : roomAt(policy, state, level)
   const next: TokenBucketState = { algorithm: 'token-bucket', level, unit: d, time: at, room, expiresAt }
-  return { given: given / d, state: level === full ? undefined : next }
+  return { units: parts / d, state: level === full ? undefined : next }
 }
 
 /**
- * Gives back part of a reservation: raises the level by up to `parts` of the unit, but not by more than the smallest room
- * so far, which is returned as `noted`. After a raise, the smallest room is tracked again from the new level.
+ * Gives back part of a reservation: raises the level by up to `maxParts` of the unit, but not by more than the smallest
+ * room so far. Returns the raise and that room. After a raise, the smallest room is tracked again from the new level.
  */
 export function raiseLevel(
   policy: TokenBucketPolicy,
   state: TokenBucketState,
   now: number,
-  parts: number,
+  maxParts: number,
   areOthersOpen: boolean,
-): { given: number; noted: number; state: TokenBucketState | undefined } {
+): { parts: number; smallestRoom: number; state: TokenBucketState | undefined } {
   const { n, d, full, spanUs } = policy
   const at = state.time > now && state.time - now <= spanUs ? state.time : now
   const before = levelAt(policy, state, at)
-  const noted = roomAt(policy, state, before)
-  const given = Math.min(parts, noted)
-  const level = before + given
-  const room = !areOthersOpen ? undefined : given > 0 ? MAX_ROOM : noted
+  const smallestRoom = roomAt(policy, state, before)
+  const parts = Math.min(maxParts, smallestRoom)
+  const level = before + parts
+  const room = !areOthersOpen ? undefined : parts > 0 ? MAX_ROOM : smallestRoom
   const expiresAt = at + Math.ceil((full - level) / n)
   const next: TokenBucketState = { algorithm: 'token-bucket', level, unit: d, time: at, room, expiresAt }
-  return { given, noted, state: level === full ? undefined : next }
+  return { parts, smallestRoom, state: level === full ? undefined : next }
 }
 
-/** The level at `at` in the policy's unit. A state from another clock (`time` after `at`) gained nothing. */
+/** The level at `at` in the policy's unit. A state from another clock (`time` after `at`) has not refilled. */
 function levelAt(policy: TokenBucketPolicy, { level, unit, time }: TokenBucketState, at: number): number {
   let stored = unit === policy.d ? level : convertLevel(policy, level, unit, 'down')
   if (stored < 0) stored = Math.max(policy.full - Number.MAX_SAFE_INTEGER, stored)
   return Math.min(policy.full, stored + Math.max(0, at - time) * policy.n)
 }
 
-/** The smallest room so far, which may be the one above this level. */
+/** The smallest room so far, including the room above this level. */
 function roomAt({ d, full }: TokenBucketPolicy, { room, unit }: TokenBucketState, level: number): number {
   return unit === d ? Math.min(room ?? 0, full - level) : 0
 }

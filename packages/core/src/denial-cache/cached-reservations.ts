@@ -17,13 +17,13 @@ import type { createDenials } from './denials.js'
 export interface ReservingOptions {
   denials: ReturnType<typeof createDenials>
   nowUs: () => number
-  /** Reserves whose denials are not cached. */
+  /** Returns true for reserves whose denials must not be cached. */
   except: (result: ReserveResult) => boolean
 }
 
 /**
  * Reservations of a store with a denial cache. A reserve always calls the store, because a repeated id must get its first
- * decision again. Its denial is cached like that of a check.
+ * decision again. A denied reserve is cached like a denied check.
  */
 export function createReserving(store: Store, { denials, nowUs, except }: ReservingOptions) {
   function dropAll(requests: readonly ResetRequest[]): void {
@@ -40,7 +40,7 @@ export function createReserving(store: Store, { denials, nowUs, except }: Reserv
     const limits = parseSettle(requests, id, actual)
     dropAll(limits)
     const answer = store.settle(requests, id, actual, call)
-    // A check that was sent meanwhile may have been denied before units were given back.
+    // A check sent in the meantime may have been denied before the units were given back.
     return isPromise(answer) ? Promise.resolve(answer).finally(() => dropAll(limits)) : answer
   }
 
@@ -57,14 +57,14 @@ export function createReserving(store: Store, { denials, nowUs, except }: Reserv
       if (except(result)) dropAll(limits)
       for (const [i, { policy, key, cost }] of limits.entries()) {
         const answer = result.decisions[i]
-        // Undefined if the cached denial of another limit denied the reserve.
+        // Undefined if another limit's cached denial denied the reserve.
         if (answer === undefined || answer.repeated || except(result)) continue
         const { id: _, reserved, ...decision } = answer
         denials.learn({ policy, key, cost }, decision, sent)
       }
       return jointReservationOf(result, limits, (actual) => {
         const answer = settleIfHeld(result, () => settle(limits, id, actual))
-        // An asynchronous store always returns promises.
+        // Asynchronous stores always return promises.
         return isPromise(pending) ? Promise.resolve(answer) : answer
       })
     }

@@ -112,7 +112,7 @@ describe('a cached denial', () => {
     expect(countCalls(() => expect(check(bucket, 'k', 5).allowed).toBe(true))).toBe(1)
   })
 
-  it('expires after capMs, however long its wait is', () => {
+  it('expires after capMs, even if its wait is longer', () => {
     const { check, pass, countCalls } = setUp()
     check(hour, 'k', 10)
     expect(countCalls(() => check(hour, 'k'))).toBe(1)
@@ -839,7 +839,7 @@ describe('invalid input', () => {
   })
 })
 
-it('returns plain values over a store that does', () => {
+it('returns values, not promises, for an in-process store', () => {
   const store = withDenialCache(new MemoryStore())
   const request = { policy: hour, key: 'k', cost: 10 }
   const decision = store.check(request) as Decision
@@ -980,7 +980,7 @@ it('calls the store if its clock has stepped back, because the age of the denial
   expect(store.check(request)).toMatchObject({ allowed: true })
 })
 
-it.each(ALGORITHM_NAMES)('denies what the store would deny, and no longer: %s', async (algorithm) => {
+it.each(ALGORITHM_NAMES)('denies exactly while the store would deny: %s', async (algorithm) => {
   let differing = 0
   for (let seed = 1; seed <= 40; seed++) {
     const trace = randomTrace(seed, algorithm, { length: 300 })
@@ -1030,7 +1030,7 @@ describe('conformance', () => {
         reason: reason('10 after 1 at 90 s waits 1 µs, not 6.75 s'),
       },
       {
-        test: 'decides random traces as the reference does',
+        test: 'decides random traces like the reference store',
         reason: reason('compared above, except for these waits'),
       },
     ],

@@ -3,16 +3,16 @@ import type { Decision } from '../decision.js'
 import { assertPolicy, type Policy, sameNumbers } from '../policy/index.js'
 import { assertCost, type Limit } from '../store/requests.js'
 
-/** A denial by the store, and until when the store would repeat it. */
+/** A cached denial of the store. */
 export interface Denial {
   readonly policy: Policy
-  /** As the store returned it, with the cost of the whole limit. */
+  /** The store's decision, with the total cost of the limit. */
   readonly decision: Decision
-  /** When the call was sent. The store decided later, so a wait counted from here ends early. */
+  /** When the call was sent. The store decided later, so a wait counted from this time is never too long. */
   readonly sentUs: number
   /** When it expires from the cache. */
   readonly untilUs: number
-  /** When the decision's own wait is over; later than `untilUs` if that is capped. */
+  /** When the decision's wait ends; later than `untilUs` if the cache time is capped. */
   readonly waitEndsUs: number
   /** After expiry: the pending call that refreshes it, and its cost. */
   refresh?: { readonly cost: number; readonly answer: Promise<unknown> } | undefined
@@ -25,9 +25,9 @@ export interface Sent {
 }
 
 export interface DenialsOptions {
-  /** The longest that a denial is cached. */
+  /** The maximum time that a denial is cached. */
   capUs: number
-  /** The most denials. */
+  /** The maximum number of denials. */
   maxKeys: number
   /** A clock that never steps back. */
   nowUs: () => number
@@ -41,17 +41,16 @@ export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
   let oldest: [name: string, denial: Denial] | undefined
 
   /*
-   * An answer to a call that was sent before its key was dropped is outdated, so the number of the last call before
-   * the drop is kept; per key for a few keys, and for all keys when they become too many.
+   * The result of a call that was sent before its key was dropped is outdated. So the number of the last call before
+   * the drop is kept: per key for a limited number of keys, and beyond that for all keys together.
    */
   let calls = 0
   const dropped = new Map<string, number>()
   let allDropped = 0
 
   /**
-   * Removes the oldest entries: those that are over, a few for each new one, and one that is not if the cache is full.
-   * The iterator is kept because a `Map` that is repeatedly asked for its first key walks over all deleted entries
-   * before it: 50 µs at 100,000 keys.
+   * Removes the oldest entries: up to two expired ones for each new entry, and one valid entry if the cache is full.
+   * The iterator is reused because a new `Map` iterator first walks over all deleted entries: 50 µs at 100,000 keys.
    */
   function makeRoom(atUs: number): void {
     for (let i = 0; i < REMOVED_PER_NEW; i++) {
@@ -74,13 +73,13 @@ export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
 
     isEmpty: (): boolean => denials.size === 0,
 
-    /** The denial of the same policy numbers and of this cost or a lower one; it may have expired. */
+    /** Finds a denial of the same policy numbers and of the same or a lower cost. It may have expired. */
     find({ policy, key, cost }: Limit, atUs: number): Denial | undefined {
       if (denials.size === 0) return undefined
       const name = nameOf(policy, key)
       const denial = denials.get(name)
       if (denial === undefined) return undefined
-      // Sent in the future: the clock has stepped back after all, and the age is unknown.
+      // Sent in the future: the clock has stepped back, so the age is unknown.
       if (atUs < denial.sentUs) denials.delete(name)
       else if (isValid(policy, cost) && denial.decision.cost <= cost && sameNumbers(denial.policy, policy))
         return denial
@@ -98,13 +97,13 @@ export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
       const isSame = denial !== undefined && sameNumbers(denial.policy, policy)
       const isOver = denial !== undefined && denial.untilUs <= atUs
       if (decision.allowed) {
-        // Other numbers have rewritten the state behind the denial, or it has expired and no longer holds.
+        // The state was rewritten with other numbers, or the denial has expired and is refuted by this decision.
         if (!isSame || (isOver && denial.decision.cost <= cost)) denials.delete(name)
         return
       }
       if (sent.call <= allDropped || sent.call <= (dropped.get(name) ?? 0)) return
       const waitEndsUs = sent.atUs + msToUs(decision.retryAfterMs)
-      // Leased units come back within that time.
+      // Unspent leased units are given back within that time.
       const longestUs = policy.leaseUs > 0 ? Math.min(capUs, policy.leaseUs) : capUs
       const untilUs = Math.min(waitEndsUs, sent.atUs + longestUs)
       if (isSame && !isOver) {
@@ -127,7 +126,7 @@ export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
       allDropped = Math.max(allDropped, calls)
     },
 
-    /** Empties the cache for good. */
+    /** Empties and disables the cache. */
     close(): void {
       denials.clear()
       allDropped = Number.POSITIVE_INFINITY
@@ -138,7 +137,7 @@ export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
 const REMOVED_PER_NEW = 2
 const MAX_DROPPED = 1000
 
-/** A cached denial as the decision of a check at this moment. */
+/** Converts a cached denial to the decision of a check at this time. */
 export function deniedAt({ decision, sentUs }: Denial, cost: number, atUs: number): Decision {
   const passedUs = atUs - sentUs
   return {
@@ -150,7 +149,7 @@ export function deniedAt({ decision, sentUs }: Denial, cost: number, atUs: numbe
   }
 }
 
-/** Whether the store would repeat a denial until its wait is over, and changes nothing when it does. */
+/** Whether the store would repeat the denial until its wait ends, without changing state. */
 function isCacheable({ algorithm, countDenied }: Policy, { reason }: Decision): boolean {
   return !countDenied && algorithm !== 'concurrency' && reason !== 'max-open' && reason !== 'slot'
 }
@@ -165,7 +164,7 @@ function isValid(policy: Policy, cost: number): boolean {
   }
 }
 
-/** One string for a policy's name and a key. Non-strings are rejected later by `assertKey`. */
+/** Joins a policy's name and a key. Non-strings are rejected later by `assertKey`. */
 function nameOf(policy: Policy, key: string): string {
   return typeof key === 'string' ? `${policy?.name}:${key}` : ''
 }

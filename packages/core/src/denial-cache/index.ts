@@ -3,6 +3,7 @@ import type { Decision } from '../decision.js'
 import { assertOptions, show } from '../errors.js'
 import { assertKey } from '../key.js'
 import { numberOption, optionInvalid } from '../options.js'
+import { assertStore } from '../store/assert-store.js'
 import { assertOperation } from '../store/operations.js'
 import { type Limits, limitsOf } from '../store/requests.js'
 import {
@@ -18,49 +19,53 @@ import {
 import { createReserving } from './cached-reservations.js'
 import { createDenials, type Denial, deniedAt } from './denials.js'
 
-/** A store with a denial cache. Operations that the store inside lacks throw `OPERATION_UNSUPPORTED`. */
+/** A store with a denial cache. Operations that the wrapped store lacks throw `OPERATION_UNSUPPORTED`. */
 export interface DenialCachingStore
   extends Store,
     Pick<FullStore, 'charge' | 'block' | 'takeUpTo' | 'release' | 'renew'>,
     ReturnType<typeof createReserving> {}
 
+/** Options of `withDenialCache`. */
 export interface DenialCacheOptions {
-  /** The longest that a denial is cached, in milliseconds; 0 turns the cache off. Default: 1000. */
+  /** The maximum time that a denial is cached, in milliseconds; 0 disables the cache. Default: 1000. */
   capMs?: number
-  /** The most denials it holds, over all policies. Default: 100,000. */
+  /** The maximum number of cached denials, over all policies. Default: 100,000. */
   maxKeys?: number
-  /** Takes whose denials are not cached. Default: none. */
+  /** Returns true for takes whose denials must not be cached. Default: all denials are cached. */
   except?: (result: TakeResult) => boolean
-  /** Milliseconds of a clock that never steps back. Default: `performance.now`, where there is one. */
+  /** A monotonic clock in milliseconds. Default: `performance.now` where it exists, else `Date.now`. */
   now?: () => number
 }
 
 /**
- * Caches denials of a store: a denied key is denied again without a call, for as long as the decision's own wait, and
- * at most for `capMs`. Then one check calls the store, and others that arrive meanwhile wait for its result. A client
- * that keeps trying costs the store one check in that time.
+ * Caches the denials of a store. A denied key is denied again without a call until its wait ends, but at most for `capMs`.
+ * Then one check calls the store, and other checks of the key wait for its result. So a client that keeps retrying costs
+ * the store one check per `capMs`. `RedisStore` has this cache built in.
  *
- * In a take, one cached denial denies all. The store is not called, and the limits without a cached denial have no
- * decision.
+ * In a take, one cached denial denies the whole take: the store is not called, and limits without a cached denial have
+ * no decision.
  *
- * Denials under a policy with `countDenied` are not cached, because the store charges them. Denials for lack of a slot, or
- * because of too many open reservations, are not cached either: a slot or a reservation can end at any time.
+ * Denials are not cached for policies with `countDenied`, because the store charges them, nor for missing slots and too
+ * many open reservations, because these can end at any time.
  *
- * A cached denial can be wrong for at most `capMs`: after a reset or refund through another store, or a change of the
- * policy's numbers. It is then too strict, never too generous. Its waits are those of the denied cost: for a higher
- * cost they are a lower bound.
+ * A cached denial can be outdated for at most `capMs`, after a reset or refund through another store. It is then too
+ * strict, never too lenient. Its waits are those of the denied cost, and a lower bound for a higher cost.
+ *
+ * @example
+ * ```ts
+ * const store = withDenialCache(remoteStore, { capMs: 500 })
+ * ```
  */
 export function withDenialCache(store: Store, options: DenialCacheOptions = {}): DenialCachingStore {
   const { capMs, maxKeys, except, now } = parse(options)
-  if (typeof store?.check !== 'function')
-    throw optionInvalid('store', `store must be a Store, got ${show(store)}.`)
+  assertStore(store, 'withDenialCache')
   if (capMs === 0) return store as DenialCachingStore
   const nowUs = () => msToUs(now())
   const denials = createDenials({ capUs: msToUs(capMs), maxKeys, nowUs })
 
   /**
-   * A check waits for others only once: where waits are shorter than the round trip, every result has expired when it
-   * arrives, and the waiting checks would call the store one by one until their deadline.
+   * A check waits for another one only once. If waits are shorter than the round trip, every result has expired on arrival,
+   * and waiting checks would otherwise call the store one by one until their deadline.
    */
   function check(request: TakeRequest, call: Call | undefined, mayWait: boolean): MaybePromise<Decision> {
     const atUs = nowUs()
@@ -123,11 +128,11 @@ export function withDenialCache(store: Store, options: DenialCacheOptions = {}):
     return deniedTake(parsed, found, atUs, ({ untilUs, waitEndsUs }) => (isOverloaded ? waitEndsUs : untilUs))
   }
 
-  /** Drops a key before and after a call that changes how it is denied. */
+  /** Drops the denial of a key before and after a call that can lift it. */
   function dropping<T>({ policy, key }: ResetRequest, send: () => MaybePromise<T>): MaybePromise<T> {
     denials.drop(policy, key)
     const answer = send()
-    // A check that was sent meanwhile may have been denied before this call took effect.
+    // A check sent in the meantime may have been denied before this call took effect.
     return isPromise(answer) ? Promise.resolve(answer).finally(() => denials.drop(policy, key)) : answer
   }
 
@@ -176,14 +181,14 @@ export function withDenialCache(store: Store, options: DenialCacheOptions = {}):
   } satisfies DenialCachingStore)
 }
 
-/** The pending call whose result shows whether this cost is still denied. */
+/** The pending call whose result shows whether this cost is still denied, if there is one. */
 function refreshOf({ refresh }: Denial, cost: number): Promise<unknown> | undefined {
   return refresh !== undefined && refresh.cost <= cost ? refresh.answer : undefined
 }
 
 /**
- * Checks of an expired denial wait for this answer, and call the store only if it does not settle them. Without this,
- * every check of a flood made within one round trip would reach the store each time that a denial expires.
+ * Lets checks of an expired denial wait for this call, and call the store themselves only if its result does not decide
+ * them. Otherwise every check of a flood within one round trip would reach the store whenever a denial expires.
  */
 function letOthersWait(denial: Denial, cost: number, answer: MaybePromise<unknown>): void {
   if (!isPromise(answer)) return
@@ -195,7 +200,7 @@ function letOthersWait(denial: Denial, cost: number, answer: MaybePromise<unknow
   answer.then(end, end)
 }
 
-/** The denied take if at least one limit has a denial that is valid at this moment. */
+/** The denied take, if at least one limit has a valid denial at this time. */
 function deniedTake(
   { limits, limitOfRequest, costs }: Limits,
   found: readonly (Denial | undefined)[],
@@ -217,7 +222,7 @@ function deniedTake(
   }
 }
 
-/** Undefined for an invalid take: the store rejects it in its own way. */
+/** Returns undefined for an invalid take, which the store then rejects. */
 function validLimitsOf(requests: readonly TakeRequest[]): Limits | undefined {
   try {
     const parsed = limitsOf(requests)
@@ -228,7 +233,7 @@ function validLimitsOf(requests: readonly TakeRequest[]): Limits | undefined {
   }
 }
 
-/** The same answer, after `read` has seen it. */
+/** Calls `read` with the result, and returns the result. */
 function tap<T>(answer: MaybePromise<T>, read: (value: T) => void): MaybePromise<T> {
   if (isPromise(answer)) {
     return answer.then((value) => {

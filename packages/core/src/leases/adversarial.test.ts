@@ -63,7 +63,7 @@ function randomSeeds(count: number): number[] {
   return Array.from({ length: count }, (_, i) => first + i)
 }
 
-describe('whatever happens, no more is admitted than without leases', () => {
+describe('random schedules never admit more than without leases', () => {
   it.each(EACH)(`$algorithm: ${KEPT.length} kept schedules and ${FRESH} new ones`, async (policy) => {
     const options = await load()
     let [admitted, leased] = [0, 0]
@@ -163,7 +163,7 @@ const MUTANTS: readonly Mutant[] = [
   },
 ]
 
-describe('a wrong lease is found', () => {
+describe('detects an incorrect implementation of leases', () => {
   it.each(
     MUTANTS.flatMap((mutant) => mutant.policies.map((policy) => ({ ...mutant, policy, name: policy.name }))),
   )('$name: $title', async ({ rules, countAs, policy, run = runSchedule }) => {

@@ -2,36 +2,36 @@ import { assertKey } from '../key.js'
 import { assertPolicy, type Policy, sameNumbers } from '../policy/index.js'
 import type { Lease } from './lease.js'
 
-/** A key of a policy with a lease that was checked a moment ago. */
+/** A recently checked key of a policy with a lease. */
 export interface BusyKey {
   policy: Policy
   readonly key: string
-  /** Checks within the last `maxAge`, as of `measuredMs`: an average with that time constant. */
+  /** The number of checks within the last `maxAge`, as of `measuredMs`: an exponentially decayed average. */
   rate: number
   measuredMs: number
-  /** Checks since then. */
+  /** The number of checks since `measuredMs`. */
   arrivals: number
   lease: Lease | undefined
-  /** The call for a lease that is in flight; it never rejects. */
+  /** The lease call in flight; it never rejects. */
   pending: Promise<void> | undefined
-  /** The number of takes that have set units of this key aside, plus the checks that wait for its lease. */
+  /** The number of takes that have units of this key set aside, plus the checks that wait for its lease. */
   uses: number
-  /** Incremented when earlier leases must be neither used nor given back, for example after a reset. */
+  /** Incremented when earlier leases must neither be spent nor given back, for example after a reset. */
   generation: number
 }
 
-/** The most keys that are followed. Checks of further keys are not leased. */
+/** The maximum number of tracked keys. Checks of further keys are not leased. */
 const MAX_KEYS = 100_000
-/** Faster than new keys can arrive. */
+/** More than one, so that idle keys are removed faster than new keys arrive. */
 const SWEPT_PER_NEW_KEY = 2
 
-/** The keys that were checked within the last `maxAge` or so, in bounded memory. */
+/** Tracks the keys that were checked within about the last `maxAge`, in bounded memory. */
 export function createBusyKeys(now: () => number) {
   const byPolicy = new Map<string, Map<string, BusyKey>>()
   let size = 0
   let sweptAllMs = Number.NEGATIVE_INFINITY
 
-  /** Keeps a key with units in this process or a lease call in flight: its generation is needed to give units back. */
+  /** A key with units in this process or a lease call in flight is not idle: giving units back needs its generation. */
   function isIdle({ policy, measuredMs, lease, pending, uses }: BusyKey, nowMs: number): boolean {
     const isUsed = (lease !== undefined && lease.left > 0) || pending !== undefined || uses > 0
     return !isUsed && nowMs - measuredMs > policy.leaseUs / 1000
@@ -48,12 +48,12 @@ export function createBusyKeys(now: () => number) {
     }
   }
 
-  /** At most once a second: it looks at every key. */
+  /** Runs at most once a second, because it checks every key. */
   function sweepAll(nowMs: number): void {
     if (nowMs - sweptAllMs < 1000) return
     sweptAllMs = nowMs
     for (const [name, keys] of byPolicy) {
-      for (const one of keys.values()) if (isIdle(one, nowMs) && keys.delete(one.key)) size--
+      for (const busy of keys.values()) if (isIdle(busy, nowMs) && keys.delete(busy.key)) size--
       if (keys.size === 0) byPolicy.delete(name)
     }
   }
@@ -61,13 +61,13 @@ export function createBusyKeys(now: () => number) {
   return {
     find: (policy: Policy, key: string): BusyKey | undefined => byPolicy.get(policy.name)?.get(key),
 
-    /** The key, followed from now on; undefined if there are too many. Throws for an invalid policy or key. */
+    /** Finds or starts tracking a key; undefined if there are too many. Throws for an invalid policy or key. */
     obtain(policy: Policy, key: string): BusyKey | undefined {
       const busyKey = byPolicy.get(policy.name)?.get(key)
       if (busyKey !== undefined) {
         if (busyKey.policy !== policy) {
           assertPolicy(policy)
-          // The store may have converted the state by now.
+          // The store may already have converted the state.
           if (!sameNumbers(busyKey.policy, policy)) endGeneration(busyKey)
           busyKey.policy = policy
         }
@@ -101,17 +101,17 @@ export function createBusyKeys(now: () => number) {
   }
 }
 
-/** Drops the lease of a key, and one that is in flight. Their units are lost. */
+/** Drops the lease of a key and any lease call in flight. Their units are not given back. */
 export function endGeneration(busy: BusyKey): void {
   busy.lease = undefined
   busy.generation++
 }
 
-/** How many checks arrived within the last `maxAge`: the decayed rate, and the arrivals since then, spread evenly. */
+/** The number of checks within the last `maxAge`: the decayed rate, plus the arrivals since then, spread evenly. */
 export function arrivalsOf(busy: BusyKey, nowMs: number): number {
   const age = Math.max(0, nowMs - busy.measuredMs) / (busy.policy.leaseUs / 1000)
   const faded = Math.exp(-age)
-  // One of the arrivals is the current check.
+  // The last arrival is the current check, which has not decayed.
   const spread = age < 1e-6 ? 1 : (1 - faded) / age
   busy.rate = busy.rate * faded + Math.max(0, busy.arrivals - 1) * spread + Math.min(1, busy.arrivals)
   busy.arrivals = 0

@@ -66,14 +66,14 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
   const rules: Rules = { ...rightRules, ...mutation.rules }
   const countAs = mutation.countAs ?? ((same: RatePolicy) => same)
   const { lease: _, ...options } = policy
-  const plain = definePolicy(options) as RatePolicy
+  const policyWithoutLease = definePolicy(options) as RatePolicy
   const seen = new Set<string>()
   const trail: string[] = []
   const timeOf = ({ second }: State) => START_US + second * 1_000_000
 
   /** The state after an admission; undefined if the policy without a lease would have denied it. */
   function admit(state: State): State | undefined {
-    const { decision, state: judged } = decide(plain, state.judged, timeOf(state), 1)
+    const { decision, state: judged } = decide(policyWithoutLease, state.judged, timeOf(state), 1)
     return decision.allowed ? { ...state, judged } : undefined
   }
 
@@ -182,8 +182,8 @@ function unleased(policy: RatePolicy): RatePolicy {
   return definePolicy(options) as RatePolicy
 }
 
-describe('in every order of events', () => {
-  it.each([fixed, counter, log, bucket])('$algorithm: no more is admitted than without leases', (policy) => {
+describe('every order of events', () => {
+  it.each([fixed, counter, log, bucket])('$algorithm: admits no more than without leases', (policy) => {
     const { states, problem } = explore(policy)
     expect(problem).toBeUndefined()
     // Many states were explored: otherwise the test proves nothing.
@@ -196,7 +196,7 @@ const withoutEnd: Partial<Rules> = {
     rightRules.leaseOf(limit, { ...result, windowEndMs: undefined }, sent, own),
 }
 
-describe('a wrong rule is found', () => {
+describe('detects an incorrect rule', () => {
   it.each<[title: string, policy: RatePolicy, mutation: Mutation]>([
     ["a lease beyond the window's end", fixed, { rules: withoutEnd }],
     ["a lease beyond the window's end", counter, { rules: withoutEnd }],

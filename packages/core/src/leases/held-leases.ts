@@ -3,7 +3,7 @@ import type { Decision } from '../decision.js'
 import type { Policy } from '../policy/index.js'
 import type { Call, FullStore, MaybePromise, Store, TakeUpToResult } from '../store/store.js'
 import { storeClosed } from '../store/store-error.js'
-import type { Timers } from '../timers.js'
+import { createAlarm, type Timers } from '../timers.js'
 import { arrivalsOf, type BusyKey, createBusyKeys, endGeneration } from './busy-keys.js'
 import {
   isAlive,
@@ -16,22 +16,22 @@ import {
   spend,
 } from './lease.js'
 
-/** Counts of policies with a lease. */
+/** Counters of a store with leases, over all policies with a lease. */
 export interface LeaseCounts {
-  /** Checks, and limits of takes. */
+  /** The number of checks, and of limits in takes. */
   readonly checks: number
-  /** Those that were decided from units in this process. */
+  /** The number of checks that were decided from leased units, without a call to the store. */
   readonly leasedChecks: number
-  /** Calls to the store: for checks, for leases, and to give units back. */
+  /** The number of calls to the store: for checks, for leases, and to give units back. */
   readonly storeCalls: number
-  /** Leased units that are not spent yet. */
+  /** The number of leased units that are not spent yet. */
   readonly unitsInHand: number
-  /** Leased units that were not spent while their lease was alive. All but those of token buckets are given back. */
+  /** The number of leased units that were not spent in time. They are given back, except those of token buckets. */
   readonly unitsLapsed: number
 }
 
-/** The decision of a call for a lease, for the check that made it. */
-interface Granted {
+/** The result of a lease call, for the check that made it. */
+interface Grant {
   readonly decision: Decision
   /** The lease that the check's own units belong to; undefined if they are not leased. */
   readonly lease: Lease | undefined
@@ -39,19 +39,18 @@ interface Granted {
 
 export interface HeldLeasesOptions {
   store: Store & Pick<FullStore, 'takeUpTo'>
-  /** How many processes share the store, as far as is known beside the policy's own number. */
+  /** How many processes share the store. The larger of this and the policy's `instances` counts. */
   instances: () => number
   timers: Timers
   clock: Clock
 }
 
-/** The leases that this process holds. */
+/** Manages the leases that this process holds. */
 export function createHeldLeases({ store, instances, timers, clock }: HeldLeasesOptions) {
   const keys = createBusyKeys(timers.now)
   /** The leases with units left. One timer ends all of them. */
-  const watched = new Set<Lease>()
-  let timer: unknown
-  let sweepAtMs = Number.POSITIVE_INFINITY
+  const openLeases = new Set<Lease>()
+  const alarm = createAlarm(timers, sweep)
   let isClosed = false
   const counts = { checks: 0, leasedChecks: 0, storeCalls: 0, unitsLapsed: 0 }
 
@@ -59,36 +58,26 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
     return { ms: timers.now(), wallMs: clock.nowUs() / 1000 }
   }
 
-  /** Gives back the units that are left when the lease ends. */
+  /** Gives back the unspent units when the lease ends. */
   function watch(lease: Lease): void {
-    if (lease.left === 0 || watched.has(lease)) return
-    watched.add(lease)
-    sweepBy(endMsOf(lease))
-  }
-
-  /** Sweeps at this moment or earlier. Leases of other policies may end sooner than the lease that the timer is for. */
-  function sweepBy(ms: number): void {
-    if (ms >= sweepAtMs) return
-    timers.cancel(timer)
-    sweepAtMs = ms
-    timer = timers.after(Math.max(1, Math.ceil(ms - timers.now())), sweep)
-    timers.unref(timer)
+    if (lease.left === 0 || openLeases.has(lease)) return
+    openLeases.add(lease)
+    alarm.setBy(endMsOf(lease))
   }
 
   function sweep(): void {
-    sweepAtMs = Number.POSITIVE_INFINITY
     const at = now()
     let nextMs = Number.POSITIVE_INFINITY
-    for (const lease of watched) {
+    for (const lease of openLeases) {
       if (isAlive(lease, at)) nextMs = Math.min(nextMs, endMsOf(lease))
       else lapse(lease)
     }
-    sweepBy(nextMs)
+    alarm.setBy(nextMs)
   }
 
-  /** Ends a lease: units that are left can no longer be spent. */
+  /** Ends a lease and gives back its unspent units. */
   function lapse(lease: Lease): void {
-    watched.delete(lease)
+    openLeases.delete(lease)
     const busy = keys.find(lease.policy, lease.key)
     if (busy?.lease === lease) busy.lease = undefined
     const { left } = lease
@@ -96,7 +85,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
     if (left > 0) void giveBack(lease, left)
   }
 
-  /** Gives units back that were not spent. A call that fails is not repeated: the units stay charged. */
+  /** Gives unspent units back to the store. A failed call is not repeated: the units stay charged. */
   async function giveBack({ policy, key, decision, generation }: Lease, units: number): Promise<void> {
     counts.unitsLapsed += units
     if (!isGivenBack(policy) || isClosed || keys.find(policy, key)?.generation !== generation) return
@@ -107,15 +96,15 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
   }
 
   /** Records the lease that a call returned, without the units of the check that made the call. */
-  function grant(
+  function recordGrant(
     busy: BusyKey,
     result: TakeUpToResult,
     sent: Moment,
     cost: number,
     generation: number,
-  ): Granted {
+  ): Grant {
     const { taken, decision } = result
-    // Decided without the store: nothing was leased.
+    // A decision without the store leases nothing.
     if (taken === 0 || decision.degraded !== undefined) return { decision, lease: undefined }
     if (busy.generation !== generation) {
       counts.unitsLapsed += taken - cost
@@ -135,7 +124,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
     watch,
     find: keys.find,
 
-    /** A check of a policy with a lease. Undefined if its key is not followed. */
+    /** Records a check of a policy with a lease. Returns undefined if its key is not tracked. */
     arrive(policy: Policy, key: string): BusyKey | undefined {
       if (isClosed) throw storeClosed()
       counts.checks++
@@ -144,7 +133,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
       return busy
     },
 
-    /** The decision, if there are units in this process. */
+    /** Spends units of the key's lease. Returns undefined if there are too few. */
     spendHere(busy: BusyKey, cost: number): Decision | undefined {
       const { lease } = busy
       if (lease === undefined || lease.left < cost) return undefined
@@ -154,7 +143,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
       return leasedDecision(lease, cost, at)
     },
 
-    /** Sets units in this process aside for a take. */
+    /** Sets units of the key's lease aside for a take. Returns undefined if there are too few. */
     setAside(busy: BusyKey, cost: number): Lease | undefined {
       const { lease } = busy
       return lease !== undefined && spend(lease, cost, now()) ? lease : undefined
@@ -172,30 +161,30 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
     },
 
     /**
-     * Requests a lease from the store that begins with `cost` units for this check. Undefined if the key is not busy enough,
-     * or a call for a lease is in flight already.
+     * Requests a lease from the store, including `cost` units for this check. Returns undefined if the key is not busy
+     * enough, or if a lease call is already in flight.
      */
-    requestLease(busy: BusyKey, cost: number, call: Call | undefined): Promise<Granted> | undefined {
+    requestLease(busy: BusyKey, cost: number, call: Call | undefined): Promise<Grant> | undefined {
       const { policy, key, pending, generation } = busy
       if (pending !== undefined) return undefined
       const sent = now()
       const checks = Math.floor(arrivalsOf(busy, sent.ms))
-      // An average, or a number that is not known yet. The limit holds whatever it is.
+      // `instances` can return an average or NaN. The limit holds for any value.
       const processes = Math.max(policy.instances, Math.ceil(instances()) || 1)
       const max = Math.min(checks * cost, largestLease(policy, processes))
       if (checks < 2 || max <= cost) return undefined
-      const granted = (async () => {
+      const grant = (async () => {
         counts.storeCalls++
         try {
           const divisor = Math.min(MAX_DIVISOR, 2 * processes)
           const result = await store.takeUpTo({ policy, key, min: cost, max, divisor }, call)
-          return grant(busy, result, sent, cost, generation)
+          return recordGrant(busy, result, sent, cost, generation)
         } finally {
           busy.pending = undefined
         }
       })()
-      busy.pending = granted.then(ignore, ignore)
-      return granted
+      busy.pending = grant.then(ignore, ignore)
+      return grant
     },
 
     countCall<T>(send: () => MaybePromise<T>): MaybePromise<T> {
@@ -203,7 +192,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
       return send()
     },
 
-    /** Ends the lease of a key and gives back its remaining units. One that is in flight is not used. */
+    /** Ends the lease of a key and gives back its unspent units. A lease call in flight is discarded. */
     endLease(policy: Policy, key: string): void {
       const busy = keys.find(policy, key)
       if (busy === undefined) return
@@ -211,46 +200,46 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
       busy.generation++
     },
 
-    /** Ends the lease of a key, and one that is in flight. Nothing is given back. */
+    /** Ends the lease of a key and any lease call in flight, without giving units back. */
     dropLease(policy: Policy, key: string): void {
       const busy = keys.find(policy, key)
       if (busy === undefined) return
       const { lease } = busy
       endGeneration(busy)
-      // Gives nothing back, because the generation has ended.
+      // `lapse` gives nothing back, because the generation has ended.
       if (lease !== undefined) lapse(lease)
     },
 
     counts: (): LeaseCounts => {
       let unitsInHand = 0
-      for (const { left } of watched) unitsInHand += left
+      for (const { left } of openLeases) unitsInHand += left
       return { ...counts, unitsInHand }
     },
 
-    /** Gives everything back. */
+    /** Gives all unspent units back. */
     async close(): Promise<void> {
-      const leases = [...watched]
-      watched.clear()
-      timers.cancel(timer)
-      const given = leases.map((lease) => {
+      const leases = [...openLeases]
+      openLeases.clear()
+      alarm.cancel()
+      const refunds = leases.map((lease) => {
         const { left } = lease
         lease.left = 0
         return giveBack(lease, left)
       })
       isClosed = true
-      await Promise.all(given)
+      await Promise.all(refunds)
     },
   }
 }
 
 export type HeldLeases = ReturnType<typeof createHeldLeases>
 
-/** When a lease ends, by the clock that never steps back. */
+/** When a lease ends, by the monotonic clock. */
 function endMsOf({ sent, lifeMs }: Lease): number {
   return sent.ms + lifeMs
 }
 
-/** The most units of one lease, so that all processes together hold at most `share` of the limit. */
+/** The maximum units of one lease, so that all processes together hold at most `share` of the limit. */
 function largestLease({ lease, limit }: Policy, processes: number): number {
   return Math.floor((lease!.share * limit) / processes)
 }

@@ -5,6 +5,7 @@ import { assertKey } from '../key.js'
 import { optionInvalid } from '../options.js'
 import { assertPolicy, type Policy } from '../policy/index.js'
 import { TEST_ENVIRONMENT } from '../resilience/index.js'
+import { assertStore } from '../store/assert-store.js'
 import { assertOperation } from '../store/operations.js'
 import { assertCost, assertRefund } from '../store/requests.js'
 import {
@@ -23,7 +24,7 @@ import { createHeldLeases, type LeaseCounts } from './held-leases.js'
 import { isAlive, leasedDecision, putBack } from './lease.js'
 import { createLeasedTake } from './leased-take.js'
 
-/** A store that leases units of busy keys. Operations that the store inside lacks throw `OPERATION_UNSUPPORTED`. */
+/** A store that leases units of busy keys. Operations that the wrapped store lacks throw `OPERATION_UNSUPPORTED`. */
 export interface LeasingStore extends AsyncStore, Omit<FullStore, keyof Store> {
   readonly traits: StoreTraits
   /** Counters of checks, store calls and leased units. */
@@ -31,33 +32,39 @@ export interface LeasingStore extends AsyncStore, Omit<FullStore, keyof Store> {
   close(): Promise<void>
 }
 
+/** Options of `withLeases`. */
 export interface LeasesOptions {
   /**
-   * How many processes share the store at the moment. The larger of this and the policy's `instances` divides its share.
+   * Returns how many processes share the store at the moment. The larger of this and the policy's `instances` counts.
    * Default: the policy's `instances`.
    */
   instances?: () => number
 }
 
 /**
- * Leases units of busy keys: hundreds of checks need one call to the store, and never admit more than the limit. Applies to
- * policies with `lease`; everything else goes to the store unchanged. `createLimiter` does this for such policies.
+ * Leases units of busy keys, so that hundreds of checks need one call to the store. The limit is never exceeded. Applies
+ * to policies with `lease`; other policies go to the store unchanged. `createLimiter` adds this for such policies.
  *
- * A key is busy if it was checked at least twice within `maxAge`. Its next check takes as many units as there were
- * checks, at most `share × limit ÷ instances`, and at most `1 ÷ (2 × instances)` of the rest, so that leases shrink to
- * single units near the limit. Further checks spend them here, until `maxAge` after the call was sent and not beyond the
- * end of the window. While such a call is in flight, other checks of the key wait for it.
+ * A key is busy if it was checked at least twice within `maxAge`. Its next check leases as many units as there were
+ * checks, at most `share × limit ÷ instances`, and at most `1 ÷ (2 × instances)` of the remaining units, so that leases
+ * shrink to single units near the limit. Further checks spend these units in this process, until `maxAge` after the call
+ * was sent or the end of the window. While a lease call is in flight, other checks of the key wait for it.
+ *
+ * @example
+ * ```ts
+ * const store = withLeases(new RedisStore('redis://localhost:6379'))
+ * const policy = fixedWindow({ limit: 10_000, window: '1m', name: 'api', lease: true })
+ * await store.check({ policy, key: 'user:123', cost: 1 })
+ * ```
  */
 export function withLeases(store: Store, options: LeasesOptions = {}): LeasingStore {
   assertOptions('withLeases()', options, ['instances'])
   const { instances = () => 1 } = options
   if (typeof instances !== 'function') {
-    const message = `instances must be a function that returns how many processes share the store, got ${show(instances)}.`
+    const message = `instances must be a function that returns how many processes share the store, got ${show(instances)}. Write for example instances: () => 3.`
     throw optionInvalid('instances', message)
   }
-  if (typeof store?.check !== 'function') {
-    throw optionInvalid('store', `store must be a Store, got ${show(store)}.`)
-  }
+  assertStore(store, 'withLeases')
   assertOperation(store, 'takeUpTo')
   const test = (options as { [TEST_ENVIRONMENT]?: { timers?: Timers; clock?: Clock } })[TEST_ENVIRONMENT]
   const { timers = platformTimers, clock = systemClock } = test ?? {}
@@ -71,7 +78,7 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
     if (busy === undefined) return leases.countCall(() => store.check(copy, call))
     const decision = leases.spendHere(busy, cost)
     if (decision !== undefined) return decision
-    // Waits only once: where leases are small, checks would be decided one round trip after the other.
+    // Wait only once: with small leases, checks would otherwise be decided one round trip after the other.
     if (busy.pending !== undefined) {
       busy.uses++
       await busy.pending
@@ -84,7 +91,7 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
     return leases.countCall(() => store.check(copy, call))
   }
 
-  /** Runs a call that changes what leased units are worth, and ends the lease of its key before and after. */
+  /** Runs a call that invalidates leased units, and ends the lease of its key before and after. */
   async function ending<T>(
     { policy, key }: ResetRequest,
     end: (policy: Policy, key: string) => void,
@@ -112,7 +119,7 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
     take: (requests, call) =>
       isTakeOfLeased(requests) ? takeLeased(requests, call) : promised(store.take(requests, call)),
 
-    /** For a key with units in this process, makes no call. */
+    /** Makes no call for a key with leased units. */
     async peek(request, call) {
       const { policy, key, cost } = request
       const lease = isLeased(policy) ? leases.find(policy, key)?.lease : undefined
@@ -123,16 +130,16 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
       return leasedDecision(lease, cost, now)
     },
 
-    /** Refunds the lease while it is alive, later the store, by the time of the lease; a bucket gets nothing back. */
+    /** Refunds to the lease while it is alive, and then to the store, except for token buckets. */
     async refund(request, call) {
       const { policy, key, cost, leasedAtMs } = request
       if (leasedAtMs === undefined || !isLeased(policy)) return store.refund(request, call)
       assertRefund({ ...request, timeMs: leasedAtMs })
       const lease = leases.find(policy, key)?.lease
       if (lease?.decision.timeMs === leasedAtMs && isAlive(lease, leases.now())) {
-        const given = putBack(lease, cost)
+        const units = putBack(lease, cost)
         leases.watch(lease)
-        return given
+        return units
       }
       if (policy.algorithm === 'token-bucket') return 0
       return store.refund({ policy, key, cost, timeMs: leasedAtMs }, call)
@@ -145,7 +152,7 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
       return store.charge(request, call)
     },
 
-    /** Units in this process are given back: the count goes on beside the block. */
+    /** Gives leased units back, because the count continues beside the block. */
     async block(request, call) {
       assertOperation(store, 'block')
       return ending(request, leases.endLease, () => store.block(request, call))
@@ -171,7 +178,7 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
       return store.renew(slots, call)
     },
 
-    /** Units in this process are dropped: given back, they would be taken from the new count. */
+    /** Drops leased units: a refund would reduce the new count. */
     reset: async (request, call) => ending(request, leases.dropLease, () => store.reset(request, call)),
 
     async close() {
@@ -181,7 +188,7 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
   } satisfies LeasingStore)
 }
 
-/** Values that are not policies are left to the store, which rejects them. */
+/** Returns false for values that are not policies, which the store rejects. */
 function isLeased(policy: Policy | undefined): boolean {
   return policy !== undefined && policy !== null && policy.leaseUs > 0
 }
@@ -194,7 +201,7 @@ function promised<T>(answer: MaybePromise<T>): Promise<T> {
   return isPromise(answer) ? answer : Promise.resolve(answer)
 }
 
-/** A store in this process returns plain values; with leases, it does not. */
+/** With leases, an in-process store is asynchronous, so its traits must not say `in-process`. */
 function traitsOf({ traits = {} }: Store): StoreTraits {
   return traits.kind === 'in-process' ? { ...traits, kind: 'guarded' } : traits
 }

@@ -2,17 +2,17 @@ import type { Decision } from '../decision.js'
 import type { Policy } from '../policy/index.js'
 import type { TakeUpToResult } from '../store/store.js'
 
-/** A moment on this process's two clocks, in milliseconds. */
+/** A time on both of this process's clocks, in milliseconds. */
 export interface Moment {
-  /** By a clock that never steps back. It may stand still while the machine is suspended. */
+  /** By a monotonic clock, which can stand still while the machine is suspended. */
   readonly ms: number
-  /** By the wall clock. It does not stand still, but may step. */
+  /** By the wall clock, which does not stand still but can step. */
   readonly wallMs: number
 }
 
 /**
- * Units that this process has taken from the store and may spend without it. The bound on what is admitted rests on two
- * rules: units are spent only while the lease is alive, and its life counts from the moment that the call was sent.
+ * Units that this process has taken from the store and can spend without calling it. Two rules bound the admitted units:
+ * units are spent only while the lease is alive, and its lifetime starts when the call was sent.
  */
 export interface Lease {
   readonly policy: Policy
@@ -20,17 +20,17 @@ export interface Lease {
   /** The generation of its key when the call was sent: see `BusyKey`. */
   readonly generation: number
   readonly sent: Moment
-  /** How long the units may be spent, counted from `sent`. */
+  /** How long the units can be spent, from `sent` on. */
   readonly lifeMs: number
-  /** How many units were leased. */
+  /** The number of leased units. */
   readonly units: number
-  /** The units that are neither spent nor set aside. */
+  /** The number of units that are neither spent nor set aside. */
   left: number
   /** The decision of the store that took the units. */
   readonly decision: Decision
 }
 
-/** A lease of units that were taken. `own` of them are spent already, by the check that made the call. */
+/** Creates a lease of the taken units. The check that made the call has already spent `own` of them. */
 export function leaseOf(
   { policy, key, generation }: Pick<Lease, 'policy' | 'key' | 'generation'>,
   result: TakeUpToResult,
@@ -50,42 +50,42 @@ export function leaseOf(
   }
 }
 
-/** Up to `maxAge`, but not beyond the end of the window that the units count in. */
+/** The lifetime of a lease: `maxAge`, but not beyond the end of the window that the units count in. */
 function lifeMsOf(policy: Policy, { decision, windowEndMs }: TakeUpToResult): number {
   const maxAgeMs = policy.leaseUs / 1000
   const untilEndMs = windowEndMs === undefined ? maxAgeMs : windowEndMs - decision.timeMs
   return Math.min(maxAgeMs, untilEndMs) * (1 - MAX_CLOCK_DRIFT)
 }
 
-/** By how much this process's clock may run slower than the store's: twice the most that NTP corrects a clock by. */
+/** The assumed maximum drift of this process's clock against the store's: twice the maximum slew rate of NTP. */
 const MAX_CLOCK_DRIFT = 0.001
 
 /**
- * The wall clock shows that the machine was suspended, which the other clock may not. A wall clock that was set back could
- * hide it, and ends the lease.
+ * Whether the units can still be spent. The wall clock detects a suspended machine, which the monotonic clock may miss. A
+ * wall clock that was set back could hide that, so it ends the lease.
  */
 export function isAlive({ sent, lifeMs }: Lease, now: Moment): boolean {
   const passedWallMs = now.wallMs - sent.wallMs
   return now.ms - sent.ms < lifeMs && passedWallMs >= 0 && passedWallMs < lifeMs
 }
 
-/** Spends units, or sets them aside. False if there are not enough, or the lease has ended. */
+/** Spends units, or sets them aside. Returns false if there are too few, or the lease has ended. */
 export function spend(lease: Lease, cost: number, now: Moment): boolean {
   if (lease.left < cost || !isAlive(lease, now)) return false
   lease.left -= cost
   return true
 }
 
-/** Takes units back that were spent from this lease. Returns how many. */
+/** Returns spent units to the lease. Returns their number, at most the number of spent units. */
 export function putBack(lease: Lease, cost: number): number {
-  const given = Math.min(cost, lease.units - lease.left)
-  lease.left += given
-  return given
+  const returnedUnits = Math.min(cost, lease.units - lease.left)
+  lease.left += returnedUnits
+  return returnedUnits
 }
 
 /**
- * Whether unspent units go back to the store when the lease ends. A token bucket that got units back would have refilled
- * in the meantime without them, and would admit more than its bound.
+ * Whether unspent units are given back to the store when the lease ends. Not for a token bucket: it has refilled without
+ * these units in the meantime, and would admit more than its bound.
  */
 export function isGivenBack({ algorithm }: Policy): boolean {
   return algorithm !== 'token-bucket'
@@ -94,7 +94,7 @@ export function isGivenBack({ algorithm }: Policy): boolean {
 /** The decision of a check that spent units of this lease. */
 export function leasedDecision(lease: Lease, cost: number, now: Moment): Decision {
   const { decision, sent, left } = lease
-  // An upper bound of the time since the store decided; with it, the time is still within the window.
+  // An upper bound for the time since the store decided. The lifetime of the lease keeps it within the window.
   const passedMs = now.ms - sent.ms
   return {
     allowed: true,

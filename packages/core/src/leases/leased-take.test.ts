@@ -64,7 +64,7 @@ describe('a take of a leased limit and another', () => {
     expect([usedByUser(), inHand(), usedByAll() - inHand()]).toStrictEqual([1, before - 1, 21])
   })
 
-  it('that the other limit denies takes nothing', async () => {
+  it('takes nothing if the other limit denies it', async () => {
     const { world, warmUp, take, inHand } = setUp()
     const before = await warmUp()
     world.memory.charge({ policy: user, key: 'u', cost: 100 })
@@ -73,7 +73,7 @@ describe('a take of a leased limit and another', () => {
     expect([retryAfterMs, inHand()]).toStrictEqual([10_000, before])
   })
 
-  it('that the leased limit denies takes nothing, and looks at both', async () => {
+  it('takes nothing if the leased limit denies it, and has decisions of both limits', async () => {
     const { world, warmUp, take, usedByUser, usedByAll } = setUp()
     await warmUp()
     await world.runUntil(world.nowMs() + 100)
@@ -92,7 +92,7 @@ describe('a take of a leased limit and another', () => {
     expect(before - inHand()).toBe(3)
   })
 
-  it('is rejected whole if a request is invalid', async () => {
+  it('is rejected as a whole if a request is invalid', async () => {
     const { warmUp, store, inHand } = setUp()
     const before = await warmUp()
     const bad = [requestsOf()[0]!, { policy: user, key: '', cost: 1 }]
@@ -109,7 +109,7 @@ describe('a take of a leased limit and another', () => {
   })
 })
 
-describe('an answer that comes after the lease has ended', () => {
+describe('a response after the lease has ended', () => {
   it('the store decides the leased limit too', async () => {
     const { world, warmUp, trip, take, callsSince, usedByAll, usedByUser } = setUp()
     await warmUp()
@@ -142,7 +142,7 @@ describe('an answer that comes after the lease has ended', () => {
   })
 })
 
-it('a reset while units are aside: they are not given back to the new count', async () => {
+it('a reset drops units that a take has set aside, and does not refund them to the new count', async () => {
   const { world, warmUp, trip, store, usedByAll } = setUp()
   await warmUp()
   world.memory.charge({ policy: user, key: 'u', cost: 100 })

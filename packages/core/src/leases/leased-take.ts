@@ -12,21 +12,21 @@ export interface LeasedTakeOptions {
 }
 
 /**
- * A take of several limits, all or nothing, whose leased limits are decided in this process. Their units are set aside
- * first; then the store decides the other limits in one call. A lease that ended before the answer came no longer counts:
- * the store decides that limit too.
+ * Takes from several limits, all or none, and decides the leased limits in this process. Their units are set aside first;
+ * then the store decides the other limits in one call. If a lease ends before the store responds, the store decides that
+ * limit too.
  */
 export function createLeasedTake({ store, leases }: LeasedTakeOptions) {
-  /** Units of a lease for this limit; undefined if the store must decide it. */
+  /** Sets units of a lease aside for this limit. Returns undefined if the store must decide it. */
   async function setAside(
     { policy, key, cost }: Limit,
-    held: BusyKey[],
+    busyKeys: BusyKey[],
     call?: Call,
   ): Promise<Lease | undefined> {
     const busy = leases.arrive(policy, key)
     if (busy === undefined) return undefined
     busy.uses++
-    held.push(busy)
+    busyKeys.push(busy)
     const lease = leases.setAside(busy, cost)
     if (lease !== undefined) return lease
     if (busy.pending !== undefined) {
@@ -34,18 +34,18 @@ export function createLeasedTake({ store, leases }: LeasedTakeOptions) {
       const afterWait = leases.setAside(busy, cost)
       if (afterWait !== undefined) return afterWait
     }
-    // A denial here would be charged, and again by the take.
+    // The store would charge a denied lease call, and the take again.
     if (policy.countDenied) return undefined
-    const granted = await leases.requestLease(busy, cost, call)
-    if (granted?.decision.degraded === 'local' && granted.decision.allowed) {
-      // Counted in this process, as the take will be.
-      const { timeMs, degraded } = granted.decision
+    const grant = await leases.requestLease(busy, cost, call)
+    if (grant?.decision.degraded === 'local' && grant.decision.allowed) {
+      // Counted in this process, which the take will do again.
+      const { timeMs, degraded } = grant.decision
       await store.refund({ policy, key, timeMs, cost, degraded })
     }
-    return granted?.lease
+    return grant?.lease
   }
 
-  /** Gives back the units that a take got from the store before another limit denied it. */
+  /** Gives back the units that the store has charged for a take, after another limit denied it. */
   async function undo(limits: readonly Limit[], decisions: readonly (Decision | undefined)[]): Promise<void> {
     await Promise.allSettled(
       limits.map(async ({ policy, key, cost }, i) => {
@@ -65,73 +65,74 @@ export function createLeasedTake({ store, leases }: LeasedTakeOptions) {
     const { limits } = parsed
     for (const { key } of limits) assertKey(key)
 
-    /** For each limit: its units here, or the decision of the store. */
-    const aside: (Lease | undefined)[] = limits.map(() => undefined)
-    const decided: (Decision | undefined)[] = limits.map(() => undefined)
+    /** For each limit: the lease that its units are set aside from, or the decision of the store. */
+    const leaseOf: (Lease | undefined)[] = limits.map(() => undefined)
+    const storeDecisions: (Decision | undefined)[] = limits.map(() => undefined)
 
     function returnAll(): void {
-      for (const [i, lease] of aside.entries())
+      for (const [i, lease] of leaseOf.entries())
         if (lease !== undefined) leases.unsetAside(lease, limits[i]!.cost)
     }
 
     function resultOf(allowed: boolean): TakeResult {
       const now = leases.now()
       const decisions = limits.map(({ cost }, i) => {
-        const lease = aside[i]
-        return lease === undefined ? decided[i] : leasedDecision(lease, cost, now)
+        const lease = leaseOf[i]
+        return lease === undefined ? storeDecisions[i] : leasedDecision(lease, cost, now)
       })
       return takeResultOf(parsed, decisions, allowed)
     }
 
-    /** Lets the store decide these limits, all or none. */
-    async function decide(indexes: readonly number[]): Promise<boolean> {
-      const some = indexes.map((i) => limits[i]!)
-      const { allowed, decisions } = await leases.countCall(() => store.take(some, call))
-      for (const [j, i] of indexes.entries()) decided[i] = decisions[j]
+    /** Takes from these limits at the store, all or none. */
+    async function decideAtStore(indexes: readonly number[]): Promise<boolean> {
+      const requestedLimits = indexes.map((i) => limits[i]!)
+      const { allowed, decisions } = await leases.countCall(() => store.take(requestedLimits, call))
+      for (const [j, i] of indexes.entries()) storeDecisions[i] = decisions[j]
       return allowed
     }
 
-    /** The keys whose units are aside until the take is over. */
-    const held: BusyKey[] = []
+    function undoCharges(): Promise<void> {
+      return undo(
+        charged.map((i) => limits[i]!),
+        charged.map((i) => storeDecisions[i]),
+      )
+    }
+
+    /** The keys that are in use until the take ends. */
+    const busyKeys: BusyKey[] = []
     /** The limits that the store has charged. */
     let charged: number[] = []
     try {
       for (const [i, limit] of limits.entries()) {
-        if (limit.policy.leaseUs > 0) aside[i] = await setAside(limit, held, call)
+        if (limit.policy.leaseUs > 0) leaseOf[i] = await setAside(limit, busyKeys, call)
       }
       for (;;) {
         const now = leases.now()
-        for (const [i, lease] of aside.entries()) {
+        for (const [i, lease] of leaseOf.entries()) {
           if (lease === undefined || isAlive(lease, now)) continue
-          aside[i] = undefined
+          leaseOf[i] = undefined
           leases.unsetAside(lease, limits[i]!.cost)
         }
-        const open = limits.map((_, i) => i).filter((i) => aside[i] === undefined && !charged.includes(i))
-        if (open.length === 0) break
-        if (!(await decide(open))) {
+        const undecided = limits
+          .map((_, i) => i)
+          .filter((i) => leaseOf[i] === undefined && !charged.includes(i))
+        if (undecided.length === 0) break
+        if (!(await decideAtStore(undecided))) {
           returnAll()
-          const before = charged.map((i) => limits[i]!)
-          await undo(
-            before,
-            charged.map((i) => decided[i]),
-          )
-          for (const i of charged) decided[i] = withoutId(decided[i]!)
+          await undoCharges()
+          for (const i of charged) storeDecisions[i] = withoutId(storeDecisions[i]!)
           return resultOf(false)
         }
-        charged = [...charged, ...open]
+        charged = [...charged, ...undecided]
       }
     } catch (error) {
       returnAll()
-      const before = charged.map((i) => limits[i]!)
-      await undo(
-        before,
-        charged.map((i) => decided[i]),
-      )
+      await undoCharges()
       throw error
     } finally {
-      for (const busy of held) busy.uses--
+      for (const busy of busyKeys) busy.uses--
     }
-    leases.countLeased(aside.filter((lease) => lease !== undefined).length)
+    leases.countLeased(leaseOf.filter((lease) => lease !== undefined).length)
     return resultOf(true)
   }
 }
@@ -152,7 +153,7 @@ function takeResultOf(
   }
 }
 
-/** For a slot that was released again. */
+/** Removes the id of a slot that was released again. */
 function withoutId({ id: _, ...decision }: Decision): Decision {
   return decision
 }

@@ -111,7 +111,7 @@ describe('busy keys', () => {
   })
 
   it.each([2.3, Number.NaN, Number.POSITIVE_INFINITY, -1])(
-    'checks are decided whatever instances returns: %s',
+    'checks are decided if instances returns %s',
     async (instances) => {
       const store = withLeases(new MemoryStore(), { instances: () => instances })
       const policy = fixedWindow({ limit: 1000, window: '1h', name: 'p', lease: { maxAge: '1m' } })
@@ -140,7 +140,7 @@ describe('busy keys', () => {
 
 describe('the life of a lease', () => {
   it.each(EACH)(
-    '$algorithm: ends maxAge after the call was sent, whenever it was answered',
+    '$algorithm: ends maxAge after the call was sent, also if the response is late',
     async (policy) => {
       const trip: Trip = { thereMs: 0, backMs: 0 }
       const { world, process, warmUp, callsSince, store, run, one } = setUp({ trip: () => trip })
@@ -218,7 +218,7 @@ describe('the life of a lease', () => {
     expect(store.leases.unitsInHand).toBe(0)
   })
 
-  it('close gives everything back', async () => {
+  it('close gives all units back', async () => {
     const { warmUp, usedOf, store, run } = setUp()
     await warmUp(fixed)
     await run(store.close())
@@ -244,7 +244,7 @@ describe('checks while a lease is in flight', () => {
     expect(store.leases.leasedChecks).toBeGreaterThanOrEqual(9)
   })
 
-  it('go to the store themselves if it does not suffice, together', async () => {
+  it('call the store together if its units do not suffice', async () => {
     const policy = fixedWindow({ limit: 100, window: '1m', name: 'small', lease: true })
     const { world, process, callsSince, one } = setUp({ trip: () => trip })
     for (let i = 0; i < 4; i++) {
@@ -295,7 +295,7 @@ describe('decisions', () => {
     })
   })
 
-  it('a peek sees the units in hand, and spends none', async () => {
+  it('a peek includes leased units, and spends none', async () => {
     const { warmUp, store, callsSince, run } = setUp()
     const inHand = await warmUp(fixed)
     expect(await run(store.peek({ policy: fixed, key: 'k', cost: 1 }))).toMatchObject({ leased: true })
@@ -328,7 +328,7 @@ describe('refunds', () => {
     ...{ policy, key: 'k', timeMs, cost, leasedAtMs },
   })
 
-  it.each(EACH)('$algorithm: into the lease while it is alive', async (policy) => {
+  it.each(EACH)('$algorithm: go to the lease while it is alive', async (policy) => {
     const { warmUp, check, store, run, callsSince } = setUp()
     const inHand = await warmUp(policy)
     const decision = await check(policy)
@@ -341,7 +341,7 @@ describe('refunds', () => {
     [counter, 1],
     [log, 1],
     [bucket, 0],
-  ])('$algorithm: later to the store by the time of the lease', async (policy, given) => {
+  ])('$algorithm: go to the store with the time of the lease once it has ended', async (policy, given) => {
     const { world, warmUp, check, store, run, usedOf } = setUp()
     await warmUp(policy)
     await world.runUntil(world.nowMs() + 5)
@@ -353,7 +353,7 @@ describe('refunds', () => {
     expect(usedOf(policy)).toBe(usedBefore - given)
   })
 
-  it('never more than was spent', async () => {
+  it('never exceed the spent units', async () => {
     const { warmUp, check, store, run, usedOf } = setUp()
     await warmUp(fixed)
     const decision = await check(fixed)
@@ -402,7 +402,7 @@ describe('changes', () => {
     expect(usedOf(fixed)).toBe(10 + inHand + 1)
   })
 
-  it('a reset ends a lease whose reply was slow, whatever other keys are checked meanwhile', async () => {
+  it('a reset ends a lease with a slow response, also if other keys are checked in the meantime', async () => {
     const trip: Trip = { thereMs: 0, backMs: 0 }
     const { world, process, warmUp, usedOf, run, store, one } = setUp({ trip: () => trip })
     await warmUp(fixed, 40)

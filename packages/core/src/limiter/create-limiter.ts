@@ -18,6 +18,28 @@ import { createRefunds } from './refund.js'
 import { createReserve } from './reserve.js'
 import { createWait } from './wait.js'
 
+/**
+ * Creates a limiter: one policy on one store. The type follows the store: a limiter in memory returns decisions, a limiter
+ * on a remote store returns promises. A remote store gets a deadline, a circuit breaker and the policy's
+ * `onStoreFailure`: see `withFallback`.
+ *
+ * @example
+ * ```ts
+ * import { createLimiter, fixedWindow } from '@tidegate/core'
+ *
+ * const limiter = createLimiter({ policy: fixedWindow({ limit: 100, window: '1m' }) })
+ * const { allowed, retryAfterMs } = limiter.check('user:123')
+ * ```
+ *
+ * @example With Redis, shared by all processes:
+ * ```ts
+ * import { RedisStore } from '@tidegate/redis'
+ *
+ * const store = new RedisStore('redis://localhost:6379')
+ * const limiter = createLimiter({ store, policy: tokenBucket({ capacity: 100, refillRate: 10, name: 'api' }) })
+ * const { allowed } = await limiter.check('user:123')
+ * ```
+ */
 export function createLimiter(options: LimiterOptions<SyncStore>): SyncLimiter
 export function createLimiter(options: LimiterOptions<AsyncStore>): AsyncLimiter
 export function createLimiter(options: LimiterOptions): Limiter
@@ -25,15 +47,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
   assertOptions('createLimiter()', options, ['policy', 'store', 'failure'])
   const { policy } = options
   assertPolicy(policy)
-  const bareStore: Store = options.store ?? new MemoryStore()
-  const store = leasingStore(guardedStore(bareStore, options.failure), policy)
-  if (policy.blockForUs > 0) assertOperation(bareStore, 'block')
-  if (policy.leaseUs > 0) assertOperation(bareStore, 'takeUpTo')
-  shareNames(bareStore, store)
+  const originalStore: Store = options.store ?? new MemoryStore()
+  const store = leasingStore(guardedStore(originalStore, options.failure), policy)
+  if (policy.blockForUs > 0) assertOperation(originalStore, 'block')
+  if (policy.leaseUs > 0) assertOperation(originalStore, 'takeUpTo')
+  shareNames(originalStore, store)
   claimName(store, policy, {})
 
   /** Reports errors the way the store does: async stores reject, sync stores throw. */
-  function asTheStore<A extends unknown[], T>(
+  function throwingLikeStore<A extends unknown[], T>(
     method: (...args: A) => MaybePromise<T>,
   ): (...args: A) => MaybePromise<T> {
     return store.traits?.kind === 'in-process' ? method : async (...args) => method(...args)
@@ -44,29 +66,29 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const refund = createRefunds(store, policy)
   const { reserve, settle, cancel } = createReserve(store, policy)
   const timers = (options as { [TEST_ENVIRONMENT]?: { timers: Timers } })[TEST_ENVIRONMENT]?.timers
-  const renewedBy = timers === undefined ? renewals : createRenewals(timers)
+  const slotRenewals = timers === undefined ? renewals : createRenewals(timers)
 
   return Object.freeze({
     policy,
     store,
     check,
     peek,
-    refund: asTheStore(refund),
+    refund: throwingLikeStore(refund),
     wait: createWait(policy, { check, peek, refund }),
-    charge: asTheStore((key: string, units: number): MaybePromise<Decision> => {
+    charge: throwingLikeStore((key: string, units: number): MaybePromise<Decision> => {
       assertOperation(store, 'charge')
       return store.charge({ policy, key, cost: units })
     }),
-    block: asTheStore((key: string, duration: Duration): MaybePromise<void> => {
+    block: throwingLikeStore((key: string, duration: Duration): MaybePromise<void> => {
       assertOperation(store, 'block')
       return store.block({ policy, key, durationMs: durationMsOf(duration) })
     }),
-    reserve: asTheStore(reserve),
-    settle: asTheStore(settle),
-    cancel: asTheStore(cancel),
-    acquire: asTheStore((key: string) => acquire(store, policy, key, renewedBy)),
+    reserve: throwingLikeStore(reserve),
+    settle: throwingLikeStore(settle),
+    cancel: throwingLikeStore(cancel),
+    acquire: throwingLikeStore((key: string) => acquire(store, policy, key, slotRenewals)),
     reset: (key: string) => store.reset({ policy, key }),
-    ready: () => whenReady(bareStore, policy),
+    ready: () => whenReady(originalStore, policy),
   })
 }
 
@@ -75,7 +97,7 @@ function durationMsOf(duration: Duration): number {
   if (ms !== undefined) return ms
   throw new TidegateError(
     'BLOCK_INVALID',
-    `A block needs a duration such as '15m' or 900000 (milliseconds), got ${show(duration)}.`,
+    `The duration of a block must be 1 ms to 366 d, got ${show(duration)}. Write for example '15m', or 900000 for milliseconds.`,
     { field: 'duration' },
   )
 }

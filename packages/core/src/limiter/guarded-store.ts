@@ -1,15 +1,12 @@
 import { sharedByCopies } from '../copies.js'
-import { optionInvalid } from '../options.js'
 import { type FailureOptions, parseFailureOptions, withFallback } from '../resilience/index.js'
-import { notAStore } from '../store/not-a-store.js'
+import { assertStore } from '../store/assert-store.js'
 import type { Store } from '../store/store.js'
 
-/** The store with a deadline, a circuit breaker and a fallback, unless it needs none or `failure` is false. */
+/** Adds a deadline, a circuit breaker and a fallback to a store that can fail, unless `failure` is false. */
 export function guardedStore(store: Store, failure: FailureOptions | false | undefined): Store {
-  if (typeof store?.check !== 'function') {
-    throw optionInvalid('store', notAStore(store))
-  }
-  // Validated even if not used, so that invalid options are reported before a memory store is replaced by a remote one.
+  assertStore(store)
+  // Validate unused options too, so that an error does not first appear when a remote store replaces a memory store.
   if (failure !== undefined && failure !== false) parseFailureOptions(failure)
   if (store.traits?.kind !== undefined || failure === false) return store
   if (failure !== undefined) return withFallback(store, failure)
@@ -21,5 +18,5 @@ export function guardedStore(store: Store, failure: FailureOptions | false | und
   return shared
 }
 
-/** By the store inside, so that limiters on one store share its circuit breaker. */
+/** By the wrapped store, so that limiters on one store share its circuit breaker. */
 const guarded = sharedByCopies('stores with a fallback', () => new WeakMap<Store, Store>())

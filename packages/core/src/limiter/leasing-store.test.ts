@@ -38,11 +38,11 @@ describe('a limiter whose policy has a lease', () => {
     opened.push(store)
     const make = () => createLimiter({ policy, store })
     expect(make().store).toBe(make().store)
-    const plain = createLimiter({ policy: fixedWindow({ ...numbers, name: 'plain' }), store })
-    expect(plain.store).not.toHaveProperty('leases')
+    const unleased = createLimiter({ policy: fixedWindow({ ...numbers, name: 'plain' }), store })
+    expect(unleased.store).not.toHaveProperty('leases')
   })
 
-  it('spends its units while the store is lost, then falls back, without counting twice', async () => {
+  it('spends its units while the store is unavailable, then falls back, without counting twice', async () => {
     const { store, limiter } = setUp()
     for (let i = 0; i < 40; i++) await limiter.check('k')
     const { unitsInHand } = (limiter.store as LeasingStore).leases
@@ -55,7 +55,7 @@ describe('a limiter whose policy has a lease', () => {
     store.state = 'up'
   })
 
-  it('on a store in this process stays synchronous, and counts as other processes do', () => {
+  it('stays synchronous on an in-process store, with the numbers of other processes', () => {
     const limiter = createLimiter({ policy, store: new MemoryStore() })
     expect(limiter.check('k')).toMatchObject({ allowed: true, remaining: 999 })
   })

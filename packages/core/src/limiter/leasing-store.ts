@@ -4,7 +4,7 @@ import type { Policy } from '../policy/index.js'
 import { assertOperation } from '../store/operations.js'
 import type { Store } from '../store/store.js'
 
-/** The store with leases, if the policy has them. A store in this process has nothing to gain from them. */
+/** Adds leases to a remote store if the policy has them. An in-process store does not need them. */
 export function leasingStore(store: Store, policy: Policy): Store {
   if (policy.lease === undefined || store.traits?.kind === 'in-process' || 'leases' in store) return store
   assertOperation(store, 'takeUpTo')
@@ -16,5 +16,5 @@ export function leasingStore(store: Store, policy: Policy): Store {
   return shared
 }
 
-/** By the store inside: limiters on one store share the leases of its keys. */
+/** By the wrapped store, so that limiters on one store share the leases of its keys. */
 const leasing = sharedByCopies('stores with leases', () => new WeakMap<Store, Store>())

@@ -11,35 +11,35 @@ export interface Waiter {
   /** Ends the wait. Later calls have no effect. */
   settle(result: { decision: Decision } | { error: unknown }): void
   isSettled: boolean
-  /** The timeout, if it has one yet. After the units were taken, the end of the delay. */
+  /** The timer of the timeout, or, once the units were taken, of the delay. */
   task: Task | undefined
   /** Leaky bucket: the decision that took the units, during its delay. */
   taken: Decision | undefined
-  /** Whether its timeout was compared with the known wait. */
+  /** Whether its timeout has been compared with the expected wait. */
   isAssessed: boolean
   previous: Waiter | undefined
   next: Waiter | undefined
 }
 
-/** The calls that wait for one key, in order of arrival. Only the first one is checked. */
+/** The calls that wait for one key, in order of arrival. Only the first call is checked. */
 export interface Line {
   readonly key: string
   first: Waiter | undefined
   last: Waiter | undefined
-  /** The units that they take for certain: see `Pace`. */
+  /** The sum of their weights: see `Pace`. */
   units: number
   /** The call whose check is in flight. */
   checking: Waiter | undefined
-  /** This cost was denied until `notBeforeMs`, and so is every larger one. Infinite if nothing is known. */
+  /** This cost and larger ones are denied until `notBeforeMs`. Infinite if unknown. */
   deniedCost: number
   notBeforeMs: number
-  /** Whether the limit itself denied it, so that its pace applies from `notBeforeMs` on. */
+  /** Whether the limit itself denied the cost, so that the pace of the policy applies from `notBeforeMs` on. */
   isPaced: boolean
-  /** Whether no units can be available before `notBeforeMs`. An unavailable store can be back at any time. */
+  /** Whether units cannot be available before `notBeforeMs`. False if the store is unavailable, which can end any time. */
   isCertain: boolean
-  /** Leaky bucket: units that are taken from now on do not leave before this time. */
+  /** Leaky bucket: the earliest time at which units taken from now on can leave. */
   leavesMs: number
-  /** Ends the sleep of the line, if it sleeps. */
+  /** Ends the current wait of the line, if any. */
   wake: (() => void) | undefined
 }
 
@@ -68,7 +68,7 @@ export function append(waiter: Waiter, pace: Pace): void {
   line.units += pace.weigh(waiter.cost)
 }
 
-/** Takes a call out of its line, if it is in it. If it was the first, the line goes on with the next one. */
+/** Removes a call from its line, if present. If it was the first, the line continues with the next call. */
 export function remove(waiter: Waiter, pace: Pace): void {
   const { line, previous, next } = waiter
   if (previous === undefined && line.first !== waiter) return
@@ -82,7 +82,7 @@ export function remove(waiter: Waiter, pace: Pace): void {
   if (previous === undefined) line.wake?.()
 }
 
-/** The earliest time, as far as is known, at which a call can be served that comes after this many units of the line. */
+/** A lower bound for the time at which a call with this cost can be served, after `units` of the line. */
 export function earliestMs(line: Line, pace: Pace, units: number, cost: number): number {
   const isKnown = line.isCertain && line.first !== undefined && line.first.cost >= line.deniedCost
   if (!isKnown) return line.leavesMs
@@ -90,7 +90,7 @@ export function earliestMs(line: Line, pace: Pace, units: number, cost: number):
   return Math.max(line.leavesMs, line.notBeforeMs + afterMs)
 }
 
-/** Calls `onLate` for each call that came while the wait was unknown and for which it is too long. */
+/** Calls `onLate` for each call that arrived before the wait was known and whose timeout is too short for it. */
 export function assess(line: Line, pace: Pace, onLate: (waiter: Waiter, atMs: number) => void): void {
   const unassessed: Waiter[] = []
   let { units } = line

@@ -1,4 +1,4 @@
-/** The part of an `AbortSignal` that is used here; the type itself is not part of the language. */
+/** The part of `AbortSignal` that `wait` uses. Declared here because the global type depends on the platform. */
 export interface AbortSignalLike {
   readonly aborted: boolean
   readonly reason?: unknown
@@ -11,10 +11,10 @@ interface Listeners {
   readonly onAbort: () => void
 }
 
-/** One listener on each signal: Node.js warns of a leak when a signal has more than ten. */
+/** One listener per signal, because Node.js warns about more than ten. */
 const listenersOf = new WeakMap<AbortSignalLike, Listeners>()
 
-/** Calls `run` when the signal aborts. Returns a function that removes the callback. */
+/** Calls `run` when the signal aborts. Returns a function that removes this callback. */
 export function onAbort(signal: AbortSignalLike, run: () => void): () => void {
   let listeners = listenersOf.get(signal)
   if (listeners === undefined) {

@@ -1,18 +1,18 @@
 import type { RatePolicy } from '../policy/index.js'
 
 /**
- * How far apart a policy admits calls that wait in line, as lower bounds: a call must not be rejected at once if it could
- * have been in time.
+ * Lower bounds for the times at which a policy admits waiting calls. They must never be too high, because a call whose
+ * bound exceeds its timeout is rejected immediately.
  */
 export interface Pace {
   /**
-   * How many units a call with this cost takes away from the calls behind it for certain. Windows leave units unused that
-   * are too few for the next call. If that call then times out, a smaller one behind it can still get them.
+   * The number of units that a call with this cost certainly takes from later calls. In a window, units that are too few
+   * for a large call stay unused, and go to a smaller call if the large one times out. So only costs of 1 count.
    */
   weigh(cost: number): number
   /**
-   * The least time in milliseconds from the moment when `first` units fit until the `last` ones of all `units` have been
-   * taken, and with a leaky bucket may leave, if no others come.
+   * The minimum time in milliseconds from when `first` units fit until the `last` of all `units` have been taken, and for
+   * a leaky bucket have left, if there are no other requests.
    */
   leastMs(first: number, units: number, last: number): number
 }
@@ -22,13 +22,13 @@ export function paceOf(policy: RatePolicy): Pace {
     case 'token-bucket':
       return { weigh: (cost) => cost, leastMs: (first, units) => bucketMs(policy, units - first) }
     case 'leaky-bucket':
-      // The bucket is full when the last units get in, and they leave after all others.
+      // The bucket is full when the last units are added, and they leave after all others.
       return {
         weigh: (cost) => cost,
         leastMs: (first, units, last) => bucketMs(policy, units - first + policy.limit - last),
       }
     case 'sliding-window-counter':
-      // Each of the two windows that it counts admits up to the limit.
+      // Each of the two counted windows admits up to the limit.
       return {
         weigh: weighInWindow,
         leastMs: (_, units) => windowsMs(policy, Math.ceil(units / policy.limit) - 2),
@@ -50,6 +50,6 @@ function bucketMs({ n, d }: { n: number; d: number }, units: number): number {
 }
 
 function windowsMs({ window }: { window: number | string }, windows: number): number {
-  // Calendar windows differ in length, and are about as long as the longest timeout.
+  // Calendar windows differ in length, and are about as long as the maximum timeout.
   return typeof window === 'number' ? Math.max(0, windows) * window : 0
 }

@@ -3,12 +3,13 @@ import type { Store } from '../store/store.js'
 import { storeFailed } from '../store/store-error.js'
 import { platformTimers } from '../timers.js'
 
-/** Resolves once the store can decide; rejects with `STORE_FAILED` and the reason if it cannot. */
+/** Resolves once the store is available; rejects with `STORE_FAILED` and the reason if it is not. */
 export async function whenReady(store: Store, policy: Policy): Promise<void> {
   if (store.traits?.ready !== undefined) return store.traits.ready()
   const probe = async () => store.peek({ policy, key: 'ready', cost: 1 })
   const { degraded } = await withTimeout(probe(), READY_TIMEOUT_MS)
-  if (degraded !== undefined) throw storeFailed('unreachable', 'The store is unavailable.')
+  if (degraded !== undefined)
+    throw storeFailed('unreachable', 'The store is unavailable: a peek was decided by the fallback.')
 }
 
 /** For stores that do not implement `traits.ready`. */

@@ -4,30 +4,34 @@ import { assertKey } from '../key.js'
 import type { Policy } from '../policy/index.js'
 import type { MaybePromise, Store } from '../store/store.js'
 
-/** The refunds of one limiter, with the units of each decision that have been given back. */
+/** Creates `refund` of a limiter, which tracks how many units of each decision have been given back. */
 export function createRefunds(store: Store, policy: Policy) {
   const refunded = new WeakMap<Decision, number>()
 
   return function refund(key: string, decision: Decision, cost = decision?.cost): MaybePromise<number> {
     if (typeof decision !== 'object' || decision === null) {
-      const message = `A refund needs the decision that check returned: refund(key, decision), got ${show(decision)}.`
+      const message = `decision must be a decision of check, got ${show(decision)}. Write for example refund(key, await check(key)).`
       throw invalid(message, 'decision')
     }
     if (decision.policy !== policy.name) {
-      const message = `The decision belongs to the policy "${decision.policy}", this limiter's policy is "${policy.name}". Refund it through the limiter that made it.`
+      const message = `decision must be a decision of this limiter's policy "${policy.name}", got a decision of "${decision.policy}". Refund it through the limiter that made it.`
       throw invalid(message, 'decision')
     }
-    // Its settlement would give the same units back once more.
+    // The settlement would give the same units back again.
     if (decision.reserved !== undefined) {
-      const message = 'A reservation cannot be refunded. Call settle(actual) or cancel() instead.'
+      const message =
+        'A reservation cannot be refunded. Call settle(actual) or cancel() of the reservation instead.'
       throw invalid(message, 'decision')
     }
     const left = decision.cost - (refunded.get(decision) ?? 0)
     if (!Number.isInteger(cost) || cost < 1 || cost > left) {
-      const message = `A refund must be a whole number from 1 to the rest of the decision's cost, ${left}, got ${show(cost)}.`
+      const message =
+        left === 0
+          ? `The ${decision.cost} units of this decision have already been refunded.`
+          : `cost must be a whole number from 1 to the decision's remaining ${left} units, got ${show(cost)}. Leave it out for all of them.`
       throw invalid(message, 'cost')
     }
-    // Checked before the refund is recorded: an invalid key gives nothing back.
+    // Validate the key before recording the refund, because an invalid key gives nothing back.
     assertKey(key)
     if (!tookUnits(decision)) return 0
     refunded.set(decision, decision.cost - left + cost)
@@ -36,7 +40,7 @@ export function createRefunds(store: Store, policy: Policy) {
   }
 }
 
-/** A denied or an open decision took nothing, nor did a charge without the store. */
+/** Whether a decision took units. Denied decisions, `open` decisions and charges without the store did not. */
 function tookUnits({ allowed, degraded, charged }: Decision): boolean {
   return allowed && degraded !== 'open' && charged !== 0
 }

@@ -49,7 +49,7 @@ it('cancels a reservation', () => {
   expect(left()).toBe(1000)
 })
 
-it('settles and cancels by key and id, in another process as well', () => {
+it('settles and cancels by key and id, also in another process', () => {
   const { limiter, left } = setUp()
   limiter.reserve('k', 600, { id: 'a' })
   expect(limiter.settle('k', 'a', 100)).toMatchObject({ settled: true, refunded: 500 })
@@ -59,7 +59,7 @@ it('settles and cancels by key and id, in another process as well', () => {
   expect(left()).toBe(900)
 })
 
-it('a denied reservation has nothing to settle, and leaves its id free', () => {
+it('a denied reservation is not settled, and its id stays free', () => {
   const { limiter } = setUp()
   limiter.check('k', 800)
   const denied = limiter.reserve('k', 300, { id: 'a' })
@@ -110,7 +110,7 @@ it('a reservation that was settled, cancelled or denied goes out of scope withou
   expect(left()).toBe(970)
 })
 
-it('goes out of scope quietly if the store fails: the units stay charged either way', async () => {
+it('does not throw when it goes out of scope if the store fails', async () => {
   const clock = new ManualClock(1_800_000_000_000)
   const store = new FallibleStore(clock)
   const limiter = createLimiter({ policy, store, failure: false })

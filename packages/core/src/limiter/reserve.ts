@@ -11,7 +11,7 @@ import {
   type Store,
 } from '../store/store.js'
 
-/** `reserve`, `settle` and `cancel` of a limiter. */
+/** Creates `reserve`, `settle` and `cancel` of a limiter. */
 export function createReserve(store: Store, policy: Policy) {
   function reserve(key: string, units: number, options?: ReserveOptions): MaybePromise<Reservation> {
     assertOperation(store, 'reserve')
@@ -21,7 +21,7 @@ export function createReserve(store: Store, policy: Policy) {
     const read = (result: ReserveResult): Reservation =>
       reservationOf(result.decisions[0]!, limits[0]!, (actual) => {
         const answer = settleIfHeld(result, () => settleLimit(policy, key, id, actual))
-        // An asynchronous store always returns promises.
+        // Asynchronous stores always return promises.
         return isPromise(pending) ? Promise.resolve(answer).then(first) : first(answer as SettleResult[])
       })
     const pending = store.reserve(requests, { id, ttl: ttlMs, maxOpen })
@@ -29,13 +29,13 @@ export function createReserve(store: Store, policy: Policy) {
   }
 
   function settleLimit(
-    of: RatePolicy,
+    ratePolicy: RatePolicy,
     key: string,
     id: string,
     actual: number,
   ): MaybePromise<SettleResult[]> {
     assertOperation(store, 'settle')
-    return store.settle([{ policy: of, key }], id, [actual])
+    return store.settle([{ policy: ratePolicy, key }], id, [actual])
   }
 
   function settle(key: string, id: string, actual: number): MaybePromise<SettleResult> {

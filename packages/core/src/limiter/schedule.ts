@@ -4,20 +4,20 @@ import type { Timers } from '../timers.js'
 export interface Task {
   readonly dueMs: number
   readonly run: () => void
-  /** Its place in the heap; −1 once it has run or was removed. */
+  /** Its index in the heap; −1 once it has run or was removed. */
   index: number
 }
 
 export interface Schedule {
-  /** `dueMs` is in the time of `timers.now()`. It runs no earlier than that. */
+  /** Runs the callback at `dueMs`, in the time of `timers.now()`, or later. */
   add(dueMs: number, run: () => void): Task
   remove(task: Task): void
 }
 
-/** The longest timer of the platforms; a longer one would fire at once. */
+/** The maximum delay of a timer; a longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Any number of tasks on one timer. Without tasks no timer runs. */
+/** Runs any number of tasks on one timer. Without tasks there is no timer. */
 export function createSchedule(timers: Timers): Schedule {
   /** A binary heap by `dueMs`. */
   const heap: Task[] = []
@@ -27,7 +27,7 @@ export function createSchedule(timers: Timers): Schedule {
 
   function setTimer(): void {
     const next = heap[0]
-    // A timer that fires too early costs less than setting it again for each task that is removed.
+    // An early timer costs less than resetting the timer whenever a task is removed.
     if (next !== undefined && next.dueMs >= firesMs) return
     if (firesMs !== Infinity) timers.cancel(timer)
     firesMs = Infinity
@@ -47,7 +47,7 @@ export function createSchedule(timers: Timers): Schedule {
     setTimer()
   }
 
-  /** Takes a task out of the heap. */
+  /** Removes a task from the heap. */
   function take(task: Task): void {
     const last = heap.pop()!
     const { index } = task
@@ -96,7 +96,7 @@ export function createSchedule(timers: Timers): Schedule {
     remove(task) {
       if (task.index < 0) return
       take(task)
-      // Only the last one takes the timer with it: an idle schedule must not keep the process alive.
+      // Without tasks, stop the timer: an idle schedule must not keep the process alive.
       if (heap.length === 0) setTimer()
     },
   }

@@ -75,7 +75,7 @@ function queueOf(policy: RatePolicy, { maxWaiting = 100_000, isRemote = false, p
 }
 
 describe('a call that waits', () => {
-  it('resolves at once with the decision if the units are there, without a timer', async () => {
+  it('resolves immediately with the decision if the units are available, without a timer', async () => {
     const { wait, log, timers, peek } = queueOf(ONE_PER_SECOND)
     expect(await wait('a', 4)).toStrictEqual({
       allowed: true,
@@ -93,7 +93,7 @@ describe('a call that waits', () => {
     expect(timers.created).toBe(0)
   })
 
-  it('resolves when the units are there, and is not checked earlier', async () => {
+  it('resolves when the units are available, and is not checked earlier', async () => {
     const { wait, log, take, timers, checked } = queueOf(ONE_PER_SECOND)
     take(10)
     wait('a', 3)
@@ -123,7 +123,7 @@ describe('a call that waits', () => {
     expect(log.map((line) => line.split(' ')[1]).join('')).toBe('abcdef')
   })
 
-  it('is served in order of arrival, whatever it costs', async () => {
+  it('is served in order of arrival, for any cost', async () => {
     const { wait, log, take, timers } = queueOf(ONE_PER_SECOND)
     take(10)
     wait('one')
@@ -144,7 +144,7 @@ describe('a call that waits', () => {
     expect(log).toStrictEqual(['0 other'])
   })
 
-  it('is checked again if others took the units meanwhile', async () => {
+  it('is checked again if other requests took the units in the meantime', async () => {
     const { wait, log, take, timers } = queueOf(ONE_PER_SECOND)
     take(10)
     wait('a', 2)
@@ -174,7 +174,7 @@ describe('on a remote store', () => {
     expect(log).toStrictEqual(['1 a', '2 b', '3 c'])
   })
 
-  it('an answer that is under way at the timeout still counts', async () => {
+  it('uses a response that is in flight at the timeout', async () => {
     const { wait, log, take, timers } = queueOf(ONE_PER_SECOND, { isRemote: true })
     take(10)
     wait('a', 1, { timeoutMs: 1001 })
@@ -183,7 +183,7 @@ describe('on a remote store', () => {
     expect(log).toStrictEqual(['1 now', '1002 a'])
   })
 
-  it('rejects with the error of the store, and goes on with the next call', async () => {
+  it('rejects with the error of the store, and continues with the next call', async () => {
     const { wait, log, timers, answerWith } = queueOf(ONE_PER_SECOND, { isRemote: true })
     answerWith(() => Promise.reject(Object.assign(new Error('gone'), { code: 'STORE_FAILED' })))
     wait('a')
@@ -216,12 +216,12 @@ describe('a timeout', () => {
     const error = await wait('a', 4, { timeoutMs: 3999 })
     expect(log).toStrictEqual(['0 a WAIT_TIMEOUT'])
     expect(error.message).toBe(
-      `"${ONE_PER_SECOND.name}" allows this call in 4000 ms at the earliest, which is later than its timeoutMs, 3999.`,
+      `"${ONE_PER_SECOND.name}" can allow this call in 4000 ms at the earliest, which is after its timeoutMs of 3999. Set a longer timeoutMs, or try again later.`,
     )
     expect(timers.pending).toBe(0)
   })
 
-  it('counts the calls ahead', async () => {
+  it('includes the calls ahead in the expected wait', async () => {
     const { wait, log, take, timers } = queueOf(ONE_PER_SECOND)
     take(10)
     wait('four', 4)
@@ -234,7 +234,7 @@ describe('a timeout', () => {
     expect(log).toStrictEqual(['500 late WAIT_TIMEOUT', '4000 four', '6000 just'])
   })
 
-  it('counts the calls ahead also for calls that came before the first answer', async () => {
+  it('includes the calls ahead also for calls made before the first response', async () => {
     const { wait, log, take, timers } = queueOf(ONE_PER_SECOND, { isRemote: true })
     take(10)
     for (const [name, timeoutMs] of [
@@ -270,7 +270,7 @@ describe('a timeout', () => {
     expect(log.at(-1)).toBe(`${waitMs} long`)
   })
 
-  it('a small cost behind a large one that gave up is served earlier', async () => {
+  it('a small cost is served earlier once the large cost before it has timed out', async () => {
     const { wait, log, take, timers, checked } = queueOf(ONE_PER_SECOND)
     take(10)
     await timers.pass(1000)
@@ -285,7 +285,7 @@ describe('a timeout', () => {
     expect(log).toStrictEqual(['1000 large WAIT_ABORTED', '1000 nine WAIT_ABORTED', '1000 one'])
   })
 
-  it('of 0 takes the units now or not at all', async () => {
+  it('of 0 takes the units immediately or rejects', async () => {
     const { wait, log, take } = queueOf(ONE_PER_SECOND)
     take(9)
     await wait('a', 1, { timeoutMs: 0 })
@@ -443,7 +443,7 @@ it('a denial without a wait is checked again after a millisecond, and not at onc
   expect(checked).toHaveLength(11)
 })
 
-it('a block counts until its end, and nothing is known of the time after it', async () => {
+it('a block delays calls until its end, without an estimate for the time after it', async () => {
   const { wait, log, timers, answerWith } = queueOf(ONE_PER_SECOND)
   answerWith(
     (decision) => ({ ...decision, allowed: false, retryAfterMs: 5000, reason: 'blocked' }) as Decision,
@@ -473,7 +473,7 @@ describe('many calls', () => {
     expect(timers.pending).toBe(0)
   })
 
-  it('more than maxWaiting are rejected, until some are gone', async () => {
+  it('above maxWaiting are rejected until others have ended', async () => {
     const { wait, log, take, timers } = queueOf(ONE_PER_SECOND, { maxWaiting: 3 })
     take(10)
     for (const name of 'abcd') wait(name)
@@ -512,7 +512,7 @@ describe('many calls', () => {
     }
   })
 
-  it('that are rejected at once could not have been in time', async () => {
+  it('are rejected immediately only if they cannot be in time', async () => {
     const unpaced = { weigh: () => 0, leastMs: () => 0 }
     let rejectedEarlier = 0
     for (let seed = 1; seed <= 40; seed++) {

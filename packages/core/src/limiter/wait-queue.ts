@@ -14,7 +14,7 @@ export interface WaitQueueOptions {
   check(key: string, cost: number): MaybePromise<Decision>
   /** Gives back all units of an allowed decision. */
   refund(key: string, decision: Decision): MaybePromise<unknown>
-  /** The most calls that may wait at once, for all keys together. */
+  /** The maximum number of waiting calls, for all keys together. */
   maxWaiting: number
   timers?: Timers
 }
@@ -24,13 +24,13 @@ export interface WaitQueue {
   wait(key: string, cost: number, timeoutMs: number, signal?: AbortSignalLike): Promise<Decision>
 }
 
-/** The shortest time between two checks of a line, whatever the store answers. */
+/** The minimum time between two checks of a line, even if the store returns a shorter wait. */
 const SHORTEST_RETRY_MS = 1
 
 /**
- * First come, first served for each key. The first call of a line is checked when its cost should fit; the calls behind
- * it are not checked before it is their turn, so small costs do not overtake a large one. All calls of all keys share
- * one timer, which keeps the process alive while a call waits.
+ * Serves the calls of each key in order of arrival. The first call of a line is checked when its cost should fit. The
+ * calls behind it are not checked until they are first, so small costs do not overtake a large one. All calls share one
+ * timer, which keeps the process alive while a call waits.
  */
 export function createWaitQueue(options: WaitQueueOptions): WaitQueue {
   const { name, pace, check, refund, maxWaiting, timers = platformTimers } = options
@@ -83,13 +83,13 @@ export function createWaitQueue(options: WaitQueueOptions): WaitQueue {
         })
       waiting++
       append(waiter, pace)
-      // The first call gets its timeout when it is denied: without a wait no timer is needed.
+      // The first call gets its timeout when it is denied: if it need not wait, it needs no timer.
       if (existing === undefined) void serve(line)
       else setTimeoutOf(waiter)
     })
   }
 
-  /** Runs while the line has calls. */
+  /** Serves a line until it has no calls. */
   async function serve(line: Line): Promise<void> {
     for (let waiter = line.first; waiter !== undefined; waiter = line.first) {
       if (line.leavesMs > waiter.deadlineMs) rejectLate(waiter, line.leavesMs)
@@ -144,12 +144,12 @@ export function createWaitQueue(options: WaitQueueOptions): WaitQueue {
     assess(line, pace, rejectLate)
   }
 
-  /** A refund that fails is lost: its store reports it. */
+  /** Refunds a decision. Errors are ignored here, because the store reports them. */
   async function giveBack(key: string, decision: Decision): Promise<void> {
     try {
       await refund(key, decision)
     } catch {}
-    // Check again: more fits now than the last denial said. By now the key may have another line.
+    // Check again, because more units are available than at the last denial. The key may have a new line by now.
     const line = lines.get(key)
     if (line === undefined) return
     line.deniedCost = Infinity
@@ -159,14 +159,14 @@ export function createWaitQueue(options: WaitQueueOptions): WaitQueue {
 
   function setTimeoutOf(waiter: Waiter): void {
     waiter.task ??= schedule.add(waiter.deadlineMs, () => {
-      // Units that are there by now, and answers that have arrived, come first.
+      // Units that became available and responses that have arrived in the meantime take precedence.
       if (expired.push(waiter) === 1) timers.afterReading(onTimeouts)
     })
   }
 
   function onTimeouts(): void {
     for (const waiter of expired.splice(0)) {
-      // A check in flight may still allow the call; if it does not, the call is rejected then.
+      // A check in flight can still allow the call; otherwise `onDenied` rejects it.
       if (waiter.taken !== undefined || waiter.line.checking === waiter) continue
       waiter.settle({ error: timedOut(name, waiter.timeoutMs) })
     }
@@ -178,7 +178,7 @@ export function createWaitQueue(options: WaitQueueOptions): WaitQueue {
     waiter.settle({ error: leastMs > 0 ? tooLong(name, timeoutMs, leastMs) : timedOut(name, timeoutMs) })
   }
 
-  /** Until the denied cost should fit, or until `line.wake`. */
+  /** Waits until the denied cost should fit, or until `line.wake`. */
   function sleep(line: Line): Promise<void> {
     return new Promise((resolve) => {
       const task = schedule.add(line.notBeforeMs, () => line.wake?.())
@@ -194,19 +194,19 @@ export function createWaitQueue(options: WaitQueueOptions): WaitQueue {
 }
 
 function tooLong(name: string, timeoutMs: number, leastMs: number): TidegateError {
-  const message = `"${name}" allows this call in ${Math.ceil(leastMs)} ms at the earliest, which is later than its timeoutMs, ${timeoutMs}.`
+  const message = `"${name}" can allow this call in ${Math.ceil(leastMs)} ms at the earliest, which is after its timeoutMs of ${timeoutMs}. Set a longer timeoutMs, or try again later.`
   return new TidegateError('WAIT_TIMEOUT', message)
 }
 
 function timedOut(name: string, timeoutMs: number): TidegateError {
   return new TidegateError(
     'WAIT_TIMEOUT',
-    `"${name}" did not allow this call within its timeoutMs, ${timeoutMs}.`,
+    `"${name}" did not allow this call within its timeoutMs of ${timeoutMs}.`,
   )
 }
 
 function queueFull(maxWaiting: number): TidegateError {
-  const message = `${maxWaiting.toLocaleString('en')} calls wait for this limiter already. Start fewer at a time, or set a shorter timeoutMs.`
+  const message = `The queue of this limiter is full: ${maxWaiting.toLocaleString('en')} calls are waiting. Start fewer calls at a time, or set a shorter timeoutMs.`
   return new TidegateError('WAIT_QUEUE_FULL', message)
 }
 

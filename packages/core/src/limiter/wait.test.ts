@@ -90,7 +90,7 @@ describe('limiter.wait', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('a call with a cost of 5 gets its turn among a stream of calls with a cost of 1', async () => {
+  it('serves a call with a cost of 5 among a stream of calls with a cost of 1', async () => {
     const { limiter, wait } = limiterOf(tokenBucket({ capacity: 5, refillRate: 1 }))
     limiter.check('key', 5)
     const stream = setInterval(() => wait().catch(() => {}), 500)

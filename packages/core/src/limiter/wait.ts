@@ -10,16 +10,17 @@ import type { AbortSignalLike } from './on-abort.js'
 import { paceOf } from './pace.js'
 import { createWaitQueue, type WaitQueue } from './wait-queue.js'
 
+/** Options of `limiter.wait`. */
 export interface WaitOptions {
-  /** How many units to take. Default: 1. */
+  /** The number of units to take. Default: 1. */
   cost?: number
-  /** The longest wait in milliseconds, 0 to 86,400,000 (one day). Default: 30,000. */
+  /** The maximum wait in milliseconds, 0 to 86,400,000 (one day). Default: 30,000. */
   timeoutMs?: number
   /** Ends the wait when it aborts. Default: none. */
   signal?: AbortSignalLike
 }
 
-/** The limiter's own methods. */
+/** The methods of the limiter that `wait` uses. */
 interface LimiterMethods {
   check(key: string, cost: number): MaybePromise<Decision>
   peek(key: string, cost: number): MaybePromise<Decision>
@@ -31,11 +32,11 @@ const MAX_TIMEOUT_MS = 86_400_000
 /** About 100 MB. */
 const MAX_WAITING = 100_000
 
-/** `limiter.wait` */
+/** Creates `wait` of a limiter. */
 export function createWait(policy: Policy, { check, peek, refund }: LimiterMethods) {
   let queue: WaitQueue | undefined
 
-  /** A denied check would be charged, and would make the wait longer. */
+  /** For `countDenied`: a denied check would be charged, and would prolong the wait. */
   async function peekAndCheck(key: string, cost: number): Promise<Decision> {
     const decision = await peek(key, cost)
     return decision.allowed ? check(key, cost) : decision

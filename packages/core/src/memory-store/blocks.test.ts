@@ -17,7 +17,7 @@ function storeOf(maxKeys: number) {
 }
 
 describe('the number of blocks', () => {
-  it('is bounded, and the oldest go first', () => {
+  it('is bounded by dropping the oldest blocks', () => {
     const blocks = createBlocks(100)
     for (let i = 0; i < 1000; i++) blocks.add('minute', `k${i}`, 1000, 0)
     const left = Array.from({ length: 1000 }, (_, i) => blocks.leftOf('minute', `k${i}`, 0, true))
@@ -25,7 +25,7 @@ describe('the number of blocks', () => {
     expect(left.slice(-50)).toStrictEqual(Array(50).fill(1000))
   })
 
-  it('falls as new blocks are made after the old ones are over, without a timer', () => {
+  it('falls when new blocks are added after old ones have ended, without a timer', () => {
     const blocks = createBlocks(1000)
     for (let i = 0; i < 100; i++) blocks.add('minute', `old${i}`, 1000, 0)
     for (let i = 0; i < 50; i++) blocks.add('minute', `new${i}`, 1000, 1000)
@@ -89,7 +89,7 @@ it('blockFor of one minute on 1,000 a day admits 1,000 a day', () => {
   }
 })
 
-describe('a block is not a way to more units', () => {
+describe('a block never yields additional units', () => {
   /** Every admitted check is repeated on a store without blocks, which saw only those, and must be admitted there too. */
   it.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     holds(`blocks-${algorithm}`, fc.integer({ min: 0, max: 2 ** 31 }), (seed) => {

@@ -5,18 +5,18 @@ export interface Block {
 }
 
 /**
- * How long a block still lasts at `now`; 0 if it is over. A block that seems to last longer than its duration was made
- * under another clock, and lasts its duration from now.
+ * The remaining time of a block at `now`; 0 if it is over. A block that would last longer than its duration was made under
+ * another clock, and lasts its duration from now.
  */
 export function timeLeft({ end, duration }: Block, now: number): number {
   return Math.max(0, Math.min(duration, end - now))
 }
 
-/** The blocks of keys, by policy name and key, in bounded memory: when it is full, the oldest block is dropped. */
+/** The blocks by policy name and key. At most `maxKeys` of them: a new block then replaces the oldest one. */
 export function createBlocks(maxKeys: number) {
   /** In the order of blocking. */
   const blocks = new Map<string, Block>()
-  /** Kept, because a new iterator would walk over all deleted entries first. */
+  /** Reused, because a new iterator first walks over all deleted entries. */
   let order = blocks.keys()
   let oldest: string | undefined
 
@@ -30,9 +30,9 @@ export function createBlocks(maxKeys: number) {
     return oldest
   }
 
-  /** Looks at the two oldest blocks for every new one, so that blocks that are over are removed without a timer. */
+  /** Checks the two oldest blocks for every new one, so that ended blocks are removed without a timer. */
   function makeRoom(now: number): void {
-    for (let i = 0; i < LOOKED_AT; i++) {
+    for (let i = 0; i < CHECKED_PER_NEW; i++) {
       const id = findOldest()
       if (id === undefined) return
       if (timeLeft(blocks.get(id)!, now) === 0 || blocks.size >= maxKeys) blocks.delete(id)
@@ -40,7 +40,7 @@ export function createBlocks(maxKeys: number) {
   }
 
   return {
-    /** For the fast path of a check. */
+    /** Lets a check skip the lookup. */
     isEmpty: (): boolean => blocks.size === 0,
 
     add(name: string, key: string, duration: number, now: number): void {
@@ -52,11 +52,11 @@ export function createBlocks(maxKeys: number) {
     },
 
     /**
-     * How long a key is still blocked; 0 if it is not. Unless it peeks, removes a block that is over, and moves one from
-     * another clock to this one.
+     * The remaining time of a key's block; 0 if it is not blocked. Unless for a peek, also removes an ended block, and
+     * moves a block from another clock to this one.
      */
     leftOf(name: string, key: string, now: number, isPeek: boolean): number {
-      // Callers reject a key that is not a string with `assertKey` later.
+      // Non-strings are rejected later by `assertKey`.
       if (typeof key !== 'string') return 0
       const id = idOf(name, key)
       const block = blocks.get(id)
@@ -74,7 +74,7 @@ export function createBlocks(maxKeys: number) {
   }
 }
 
-const LOOKED_AT = 2
+const CHECKED_PER_NEW = 2
 
 /** Policy names have no colon. */
 function idOf(name: string, key: string): string {

@@ -2,15 +2,15 @@ import type { Policy } from '../policy/index.js'
 import { KeyHash } from './key-hash.js'
 
 /**
- * Remembers which evicted keys must stay denied, and until when, in a fixed amount of memory.
+ * Remembers until when evicted keys must stay denied, in a fixed amount of memory.
  *
- * It is a Bloom filter whose cells hold times. Each key has four cells, and is denied until the earliest time in them.
- * Adding a key only raises times, so keys of policies with the same or a shorter window cannot release a denied key
- * early. A key whose four cells were all raised by other keys counts as denied too, or, if those keys have a longer
- * window, is released: rare up to as many evicted denied keys as the store has room for, and more likely beyond.
+ * A Bloom filter whose cells hold times. Each key has four cells, and is denied until the earliest time in them. Adding a
+ * key only raises times, so keys of policies with the same or a shorter window never release a denied key early. If other
+ * keys raised all four cells, a key is denied by mistake, or released if their windows are longer. That is rare while there
+ * are at most as many evicted denied keys as the store has room for.
  */
 export class EvictedKeys {
-  /** Microseconds, by cell. Allocated when the first key is added. */
+  /** Times in microseconds, by cell. Allocated when the first key is added. */
   #ends: Float64Array | undefined
   readonly #size: number
   readonly #hash = new KeyHash()
@@ -22,7 +22,7 @@ export class EvictedKeys {
     this.#size = size
   }
 
-  /** Debt can outlast every other state of a policy; the key is then released earlier. */
+  /** Adds a key until `end`, capped at the longest lifetime of a state without debt. */
   add(policy: Policy, key: string, end: number, now: number): void {
     this.#ends ??= new Float64Array(this.#size)
     const latest = Math.min(end, now + longestLifetime(policy))
@@ -34,11 +34,11 @@ export class EvictedKeys {
     const ends = this.#ends
     if (ends === undefined) return 0
     const end = Math.min(...this.#cellsOf(policy.name, key).map((cell) => ends[cell]!))
-    // A later end than any state of this policy can have was set by other policies, or under another clock.
+    // An end beyond the longest lifetime was set by other policies, or under another clock.
     return end > now && end - now <= longestLifetime(policy) ? end : 0
   }
 
-  /** Releases a key, and with it the keys that share the cell. */
+  /** Releases a key, and any keys that share its first cell. */
   remove(name: string, key: string): void {
     if (this.#ends !== undefined) this.#ends[this.#cellsOf(name, key)[0]!] = 0
   }
@@ -51,8 +51,7 @@ export class EvictedKeys {
 }
 
 /**
- * An upper bound for states without debt: a counter's state lives for two windows, and for one more after the clock
- * stepped back.
+ * The longest lifetime of a state without debt: two windows for a counter, plus one if the clock stepped back.
  */
 function longestLifetime(policy: Policy): number {
   if (policy.algorithm === 'concurrency') return policy.ttlUs

@@ -6,22 +6,22 @@ import type { RowState, Rows } from './rows.js'
 /** A key that a full store can evict. */
 export interface Candidate {
   slot: number
-  /** Whether the wait of the last denial is not over yet, or slots are held: their holders rely on them. */
+  /** Whether the wait of the last denial is not over, or slots are held, which their holders rely on. */
   isDenied: boolean
-  /** The used share of the limit, 0 to 1; 0 for an expired state. */
+  /** The used fraction of the limit, 0 to 1; 0 for an expired state. */
   usedShare: number
-  /** When the denial ends, or else when the state expires. */
+  /** When the denial ends, or the state expires if it is not denied. */
   until: number
 }
 
-/** Whether a request of the key would be denied, as far as is known: the last one was, or nothing is left. */
+/** Whether the next request of the key would probably be denied: the last one was, or no units remain. */
 export function staysDenied({ isDenied, usedShare }: Candidate): boolean {
   return isDenied || usedShare === 1
 }
 
 /**
- * Picks the key to evict: of a few random keys, the one that loses least. Idle keys go first and denied keys last. While
- * all of them are denied, more keys are compared.
+ * Picks the key to evict from a few random keys: the one with the smallest used fraction, and denied keys last. If all of
+ * them are denied, more keys are compared.
  */
 export function pickVictim(rows: Rows, now: number): Candidate {
   let victim = randomCandidate(rows, now)
@@ -42,7 +42,7 @@ function randomCandidate(rows: Rows, now: number): Candidate {
   } while (policy === undefined)
   const expiresAt = rows.expiresAt(slot)
   const usedShare = 1 - remainingOf(policy, rows.load(slot, now), now) / policy.limit
-  // A denial does not outlast the state. One that seems to was recorded before the clock stepped back.
+  // A denial cannot outlast the state, unless it was recorded before the clock stepped back: then ignore it.
   const deniedUntil = rows.deniedUntil(slot)
   const isDenied = deniedUntil > now && deniedUntil <= expiresAt
   const isHeld = policy.algorithm === 'concurrency' && usedShare > 0
@@ -64,6 +64,6 @@ function goesBefore(a: Candidate, b: Candidate): boolean {
   return a.until < b.until
 }
 
-/** How many keys are compared, and how many at most while all of them are denied. */
+/** The number of compared keys, and the maximum if all of them are denied. */
 const SAMPLES = 8
 const MAX_SAMPLES = 64

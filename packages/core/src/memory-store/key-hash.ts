@@ -1,7 +1,7 @@
 /** Hashes a policy name and a key to 32 bits. The seed is random, so that clients cannot choose keys that collide. */
 export class KeyHash {
   readonly #seed = Math.floor(Math.random() * 2 ** 32) | 0
-  /** The name that was hashed last: most calls in a row are about one policy. */
+  /** Caches the hash of the last name, because consecutive calls usually have the same policy. */
   #name = ''
   #nameHash = this.#seed
 

@@ -2,11 +2,10 @@ import { KeyHash } from './key-hash.js'
 import type { Rows } from './rows.js'
 
 /**
- * A hash table from a policy name and a key to a slot, for any number of keys. It holds hashes and slots only; the names
- * and keys are in the rows.
+ * A hash table from a policy name and a key to a slot. It holds only hashes and slots; the names and keys are in the rows.
  *
- * The table is split into segments that grow one at a time, so that no single check pays for a large copy. The segments
- * are typed arrays, so that the garbage collector does not have to scan them.
+ * The table is split into segments that grow one at a time, so that no single check has to copy a large table. The
+ * segments are typed arrays, which the garbage collector does not scan.
  */
 export class KeyIndex {
   /** Pairs of a hash and a slot, with linear probing. A slot of 0 marks a free place. */
@@ -52,7 +51,7 @@ export class KeyIndex {
     const mask = segment.length / 2 - 1
     let hole = hash & mask
     while (segment[2 * hole + 1] !== slot) hole = (hole + 1) & mask
-    // Close the gap: move the entries behind it up, but none to a place before the one where its search starts.
+    // Close the gap: move later entries up, but none to a place before its home place, where its search starts.
     for (let i = (hole + 1) & mask; segment[2 * i + 1] !== 0; i = (i + 1) & mask) {
       const home = segment[2 * i]! & mask
       if (((i - home) & mask) < ((i - hole) & mask)) continue
@@ -68,7 +67,7 @@ export class KeyIndex {
 const SEGMENT_BITS = 8
 const SEGMENTS = 1 << SEGMENT_BITS
 const SEGMENT_SHIFT = 32 - SEGMENT_BITS
-/** One free place, so that a search in a segment without entries ends. */
+/** The initial segment: one free place, which ends every search. */
 const NO_PLACES = new Int32Array(2)
 
 function twiceAsLarge(segment: Int32Array): Int32Array {

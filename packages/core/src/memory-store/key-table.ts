@@ -4,13 +4,13 @@ import type { Rows } from './rows.js'
 /**
  * Finds the slot of a policy name and a key.
  *
- * A JavaScript `Map` is the fastest table, but it copies itself as a whole when it grows, which takes tens of
- * milliseconds at a million keys. So the first keys are in maps, one per policy name. Above a threshold, keys are added
- * to a `KeyIndex`, and each new key moves a few of the first ones over.
+ * A `Map` is the fastest table, but growing copies it as a whole, which takes tens of milliseconds at a million keys. So
+ * the first keys are in maps, one per policy name. Above a threshold, new keys go to a `KeyIndex`, and each of them moves a
+ * few of the first keys there.
  */
 export class KeyTable {
   readonly #maps = new Map<string, Map<string, number>>()
-  /** The name that was used last, and its map: most calls in a row are about one policy. */
+  /** Caches the map of the last name, because consecutive calls usually have the same policy. */
   #lastName = ''
   #lastMap: Map<string, number> | undefined
   /** The number of keys in all maps. */
@@ -26,7 +26,7 @@ export class KeyTable {
   find(name: string, key: string): number {
     const slot = this.#mapOf(name)?.get(key)
     if (slot !== undefined) return slot
-    // Callers reject a key that is not a string with `assertKey` once it is not found.
+    // Non-strings are rejected later by `assertKey`.
     return this.#index === undefined || typeof key !== 'string' ? 0 : this.#index.find(name, key)
   }
 
@@ -86,6 +86,6 @@ export class KeyTable {
   }
 }
 
-/** A map of this size grows in about a millisecond. */
+/** Growing a map of this size takes about a millisecond. */
 const MAX_MAPPED = 16_384
 const MOVED_PER_NEW_KEY = 4

@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from '../clock.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
 
+/** Options of `MemoryStore`. */
 export interface MemoryStoreOptions {
-  /** The clock that decisions are made by. Default: the machine's clock. */
+  /** The clock of the store. Default: the machine's wall clock. */
   clock?: Clock
   /** The maximum number of keys, over all policies, and of blocks. Default: 1,000,000. */
   maxKeys?: number
@@ -14,14 +15,14 @@ export function parseOptions(options: MemoryStoreOptions): Required<MemoryStoreO
   if (typeof clock?.nowUs !== 'function') {
     throw new TidegateError(
       'OPTION_INVALID',
-      `clock must have nowUs(), got ${show(clock)}. Leave it out for the machine's clock.`,
+      `clock must be an object with nowUs(), got ${show(clock)}. Write for example clock: new ManualClock(), or leave it out for the machine's clock.`,
       { field: 'clock' },
     )
   }
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_MAX_KEYS) {
     throw new TidegateError(
       'OPTION_INVALID',
-      `maxKeys must be a whole number from 1 to ${MAX_MAX_KEYS}, got ${show(maxKeys)}. Leave it out for 1,000,000.`,
+      `maxKeys must be a whole number from 1 to ${MAX_MAX_KEYS.toLocaleString('en')}, got ${show(maxKeys)}. Leave it out for 1,000,000.`,
       { field: 'maxKeys' },
     )
   }

@@ -311,7 +311,7 @@ it('keeps no policy that has no keys', () => {
   expect(store.size).toBeLessThanOrEqual(100)
 })
 
-it('does not keep the text alive that a key was cut out of', () => {
+it('does not keep the string alive that a key was sliced from', () => {
   const { store } = storeOf(10_000)
   const before = heapUsed()
   for (let i = 0; i < 2000; i++) {
@@ -363,7 +363,7 @@ it('refunds nothing for an unknown key, even at a negative time', () => {
   expect(store.peek({ policy, key: 'another', cost: 1 }).remaining).toBe(10)
 })
 
-it('reads an expired state as none after the numbers changed, and a peek leaves it', () => {
+it('ignores an expired state after a change of the numbers, and a peek keeps it', () => {
   const { store, clock } = storeOf(10)
   const short = slidingWindowLog({ limit: 10, window: '1m', name: 'log' })
   const long = slidingWindowLog({ limit: 10, window: '1h', name: 'log' })

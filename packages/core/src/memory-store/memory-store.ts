@@ -51,9 +51,14 @@ import { type MemoryStoreOptions, parseOptions } from './memory-store-options.js
 import { Rows } from './rows.js'
 
 /**
- * Keeps state in this process, in bounded memory and without timers. Each new key removes a few expired ones; a full
- * store evicts the keys that lose least. A denied key stays denied when it is evicted. Blocks lie beside the states, and
- * there are at most `maxKeys` of them too.
+ * A store in this process, with bounded memory and without timers. Each new key removes up to two expired ones. A full
+ * store evicts keys: unused keys first, denied keys last. An evicted key that was denied stays denied.
+ *
+ * @example
+ * ```ts
+ * const store = new MemoryStore({ maxKeys: 100_000 })
+ * const limiter = createLimiter({ store, policy: fixedWindow({ limit: 100, window: '1m' }) })
+ * ```
  */
 export class MemoryStore implements SyncStore {
   readonly traits = { kind: 'in-process' } as const
@@ -63,7 +68,7 @@ export class MemoryStore implements SyncStore {
   #table = new KeyTable(this.#rows)
   #evictedKeys: EvictedKeys
   #blocks: ReturnType<typeof createBlocks>
-  /** The policy that was validated last, since most calls in a row use the same one. At first, none. */
+  /** The last validated policy, because consecutive calls usually have the same policy. */
   #lastPolicy: object = {}
   #sweptUpTo = 0
   #reservedKeys: ReservedKeys
@@ -105,9 +110,9 @@ export class MemoryStore implements SyncStore {
     const now = this.#clock.nowUs()
     const parsed = limitsOf(requests)
     const { limits } = parsed
-    // Look at every limit before the first is charged.
-    const looks = limits.map((limit) => this.#decideLimit(limit, now, 'peek'))
-    const allowed = looks.every((look) => look.allowed)
+    // Peek at every limit before charging any of them.
+    const peeks = limits.map((limit) => this.#decideLimit(limit, now, 'peek'))
+    const allowed = peeks.every((decision) => decision.allowed)
     const decisions = limits.map((limit) =>
       allowed ? this.#take(limit, now) : this.#decideLimit(limit, now, 'repair'),
     )
@@ -132,8 +137,8 @@ export class MemoryStore implements SyncStore {
     const now = this.#clock.nowUs()
     const policy = assertTakeUpTo(request)
     const { key, min } = request
-    const look = this.#decideLimit({ policy, key, cost: min }, now, 'peek')
-    const decision = this.#decideLimit({ policy, key, cost: unitsToTake(look, request) }, now, 'take')
+    const peek = this.#decideLimit({ policy, key, cost: min }, now, 'peek')
+    const decision = this.#decideLimit({ policy, key, cost: unitsToTake(peek, request) }, now, 'take')
     return takeUpToResult(decision, this.#reserving.load(policy, key, now))
   }
 
@@ -152,10 +157,10 @@ export class MemoryStore implements SyncStore {
     assertRatePolicy(policy, 'refund')
     const slot = this.#table.find(policy.name, key)
     const before = slot === 0 ? undefined : this.#rows.load(slot, now)
-    const { given, state } = refund(policy, before as KeyState | undefined, now, msToUs(timeMs), cost)
-    if (given > 0 && state === undefined) this.#remove(slot)
-    else if (given > 0) this.#rows.save(slot, policy, state!)
-    return given
+    const { units, state } = refund(policy, before as KeyState | undefined, now, msToUs(timeMs), cost)
+    if (units > 0 && state === undefined) this.#remove(slot)
+    else if (units > 0) this.#rows.save(slot, policy, state!)
+    return units
   }
 
   release(slots: readonly SlotRequest[]): boolean[] {
@@ -177,7 +182,7 @@ export class MemoryStore implements SyncStore {
     this.#reservedKeys.remove(policy.name, key)
   }
 
-  /** Takes from every limit or from none. The units are settled, or cancelled, under the reservation's id. */
+  /** Reserves units of every limit or of none. They are settled or cancelled by the reservation's id. */
   reserve(requests: readonly TakeRequest[], options?: ReserveOptions): JointReservation<SettleResult[]> {
     const now = this.#clock.nowUs()
     const request = parseReserve(requests, options)
@@ -202,9 +207,9 @@ export class MemoryStore implements SyncStore {
     this.#reservedKeys = new ReservedKeys(this.#maxKeys)
   }
 
-  /** Charges a limit that allows it. Charging another one may have evicted its key, which would then be denied. */
+  /** Charges an allowed limit. Ignores that its key may just have been evicted to make room for another limit. */
   #take(limit: TakeRequest, now: number): Decision {
-    // The key is not blocked, so any block of it is over.
+    // The take is allowed, so any block of the key has ended.
     this.#blocks.delete(limit.policy.name, limit.key)
     const slot = this.#table.find(limit.policy.name, limit.key)
     return this.#decide(limit, slot, now, 'take')
@@ -213,13 +218,13 @@ export class MemoryStore implements SyncStore {
   #charge(policy: RatePolicy, request: TakeRequest, now: number): Decision {
     const { key } = request
     const slot = this.#table.find(policy.name, key)
-    // An evicted key that must stay denied has used its limit.
+    // An evicted key that stays denied has used its whole limit.
     const isUsedUp = slot === 0 && this.#evictedKeys.endOf(policy, key, now) > 0
     if (isUsedUp) this.#decide({ ...request, cost: policy.limit }, slot, now, 'charge')
     return this.#decide(request, this.#table.find(policy.name, key), now, 'charge')
   }
 
-  /** Decides for a limit that may be blocked. A blocked key is not charged. */
+  /** Decides a limit whose key may be blocked. A blocked key is not charged. */
   #decideLimit(request: TakeRequest, now: number, mode: Mode): Decision {
     const { policy, key, cost } = request
     if (policy !== this.#lastPolicy) {
@@ -237,7 +242,7 @@ export class MemoryStore implements SyncStore {
       : this.#decideUnlessEvicted(request, now, mode)
   }
 
-  /** Blocks the key if nothing was left and this limit denies. A cost that is only too large does not block it. */
+  /** Blocks the key if the limit denies it with no units remaining. A cost that is only too large does not block it. */
   #decideAndBlock(request: TakeRequest, now: number, mode: Mode): Decision {
     const { policy, key } = request
     const wasUsedUp = mode !== 'peek' && this.#decideUnlessEvicted(request, now, 'peek').remaining === 0
@@ -263,9 +268,9 @@ export class MemoryStore implements SyncStore {
     return this.#decide(request, slot, now, mode)
   }
 
-  /** Decides for a key in this slot. Slot 0: the key is not in the store, and is added if the state changes. */
-  #decide({ policy, key, cost, id }: TakeRequest, found: number, now: number, mode: Mode): Decision {
-    let slot = found
+  /** Decides a key in this slot. Slot 0 means that the key is not in the store; it is added if the state changes. */
+  #decide({ policy, key, cost, id }: TakeRequest, existingSlot: number, now: number, mode: Mode): Decision {
+    let slot = existingSlot
     const before = slot === 0 ? undefined : this.#rows.load(slot, now)
     const { decision, state } =
       policy.algorithm === 'concurrency'
@@ -276,7 +281,7 @@ export class MemoryStore implements SyncStore {
       this.#rows.save(slot, policy, state!)
     }
     if (!decision.allowed && mode !== 'peek' && slot !== 0) {
-      // The wait can be longer than the state lasts if the policy's numbers changed; the denial is not.
+      // After a change of the policy's numbers, the wait can outlast the state; the recorded denial must not.
       const deniedUntil = now + msToUs(decision.retryAfterMs)
       this.#rows.setDeniedUntil(slot, Math.min(this.#rows.expiresAt(slot), deniedUntil))
     }
@@ -305,7 +310,7 @@ export class MemoryStore implements SyncStore {
     return slot
   }
 
-  /** Removes expired keys, looking at two slots for every new key: faster than new keys can fill the store. */
+  /** Removes expired keys. Checks two slots for every new key, so it is faster than new keys can fill the store. */
   #sweep(now: number): void {
     for (let i = 0; i < SWEPT_PER_NEW_KEY; i++) {
       const slot = this.#sweptUpTo + 1 < this.#rows.end ? this.#sweptUpTo + 1 : 0
@@ -318,7 +323,7 @@ export class MemoryStore implements SyncStore {
     const victim = pickVictim(this.#rows, now)
     const { slot } = victim
     if (staysDenied(victim)) {
-      // Until the state expires, not only until the denial ends: the key would start again with the full limit.
+      // Until the state expires, not only until the denial ends: otherwise the key would restart with the full limit.
       this.#evictedKeys.add(
         this.#rows.policyOf(slot)!,
         this.#rows.keyOf(slot),
@@ -335,13 +340,13 @@ export class MemoryStore implements SyncStore {
   }
 }
 
-/** Only a take needs an id. A peek has none, and a look has the id of the take. */
+/** The id of the slot to decide about. Only a take needs one; a peek as part of a take has the take's id. */
 function slotIdOf(id: string | undefined, mode: Mode): string | undefined {
   if (id !== undefined) assertSlotId(id)
   return mode === 'take' ? (id ?? randomId()) : id
 }
 
-/** The clock of a closed store: every call reads the clock first. */
+/** The clock of a closed store, which makes every call throw. */
 const CLOSED: Clock = {
   nowUs() {
     throw storeClosed('This memory store')

@@ -3,28 +3,28 @@ import type { KeyState } from '../algorithms/index.js'
 import type { SlidingWindowLogState } from '../algorithms/sliding-window-log.js'
 import type { Policy } from '../policy/index.js'
 
-/** The contents of a row. */
+/** The state in a row. */
 export type RowState = KeyState | ConcurrencyState
 
 /**
- * The states of all keys, one row each. A row is found by its slot, a number above 0, and remembers its key and the
- * policy that wrote it, and with the policy its algorithm.
+ * The states of all keys, one row each. A row is addressed by its slot, a number above 0, and holds its key, the policy
+ * that wrote it, and the state.
  *
- * The columns are plain arrays in chunks. A million keys are then a few thousand arrays for the garbage collector instead
- * of millions of objects, growing copies nothing, and a row can be picked at random for eviction. Only `load` and `save`
- * know how a state is laid out.
+ * The columns are arrays in chunks. A million keys are a few thousand arrays for the garbage collector instead of millions
+ * of objects, growing copies nothing, and eviction can pick a random row. Only `load` and `save` depend on the layout of a
+ * state.
  */
 export class Rows {
   /** The number of rows in use. */
   size = 0
-  /** All slots in use are below. */
+  /** All used slots are below this number. */
   end = 1
 
   readonly #chunks: Chunk[] = [makeChunk()]
-  /** The first of a list of free slots, linked through the first number of each row. 0: there is none. */
+  /** The head of the list of free slots, linked through the first number of each row. 0 if the list is empty. */
   #firstFree = 0
 
-  /** Reserves a row. The caller saves a state in it before the row is read. */
+  /** Adds a row. The caller must save a state before reading the row. */
   add(policy: Policy, key: string): number {
     const slot = this.#takeFreeSlot()
     const chunk = this.#chunkOf(slot)
@@ -78,7 +78,7 @@ export class Rows {
     chunk.deniedUntil[slot % CHUNK] = time
   }
 
-  /** The state of a row, unless it has expired. The object is reused: it is valid until the next load. */
+  /** The state of a row, or undefined if it has expired. The object is reused, so it is valid until the next load. */
   load(slot: number, now: number): RowState | undefined {
     const { policies, numbers, objects, rooms } = this.#chunkOf(slot)
     const row = slot % CHUNK
@@ -87,21 +87,14 @@ export class Rows {
     if (expiresAt <= now) return undefined
     const { algorithm } = policies[row]!
     switch (algorithm) {
-      case 'token-bucket': {
-        const state = SCRATCH[algorithm]
-        state.level = numbers[i]!
-        state.unit = numbers[i + 1]!
-        state.time = numbers[i + 2]!
-        state.room = rooms?.[row]
-        state.expiresAt = expiresAt
-        return state
-      }
+      case 'token-bucket':
       case 'leaky-bucket': {
         const state = SCRATCH[algorithm]
         state.level = numbers[i]!
         state.unit = numbers[i + 1]!
         state.time = numbers[i + 2]!
         state.expiresAt = expiresAt
+        if (state.algorithm === 'token-bucket') state.room = rooms?.[row]
         return state
       }
       case 'fixed-window': {
@@ -118,7 +111,7 @@ export class Rows {
         state.curr = numbers[i]!
         state.prev = numbers[i + 1]!
         state.length = numbers[i + 2]!
-        // A fifth number would not fit into the row. The state expires two windows after its start.
+        // Derived, because a row has room for four numbers: the state expires two windows after its start.
         state.start = expiresAt - 2 * state.length
         state.room = rooms?.[row]
         state.expiresAt = expiresAt
@@ -140,12 +133,8 @@ export class Rows {
     let room: number | undefined
     switch (state.algorithm) {
       case 'token-bucket':
-        room = state.room
-        numbers[i] = state.level
-        numbers[i + 1] = state.unit
-        numbers[i + 2] = state.time
-        break
       case 'leaky-bucket':
+        if (state.algorithm === 'token-bucket') room = state.room
         numbers[i] = state.level
         numbers[i + 1] = state.unit
         numbers[i + 2] = state.time
@@ -193,13 +182,13 @@ export class Rows {
 interface Chunk {
   readonly keys: string[]
   readonly policies: (Policy | undefined)[]
-  /** Four numbers per row: three of the state, and when it expires. */
+  /** Four numbers per row: three of the state, and its expiry. */
   readonly numbers: number[]
-  /** States of any size: logs and slots. Made with the first of them in this chunk. */
+  /** States of variable size: logs and slots. Created with the first of them in this chunk. */
   objects: (SlidingWindowLogState | ConcurrencyState | undefined)[] | undefined
-  /** Made with the first denial in this chunk. */
+  /** Created with the first denial in this chunk. */
   deniedUntil: number[] | undefined
-  /** Made with the first reservation in this chunk. */
+  /** Created with the first reservation in this chunk. */
   rooms: (number | undefined)[] | undefined
 }
 
@@ -210,7 +199,7 @@ const EXPIRES_AT = 3
 
 const NONE = undefined as number | undefined
 
-/** The objects that `load` returns, so that a check does not allocate the state it reads. */
+/** The objects that `load` returns, so that a check does not allocate a state. */
 const SCRATCH = {
   'token-bucket': {
     algorithm: 'token-bucket' as const,
@@ -241,8 +230,8 @@ const SCRATCH = {
 }
 
 /**
- * Copied to make arrays that V8 stores as unboxed doubles, like typed arrays. The memory of typed arrays is outside of
- * the heap, and V8 runs a full garbage collection for every 64 MB of it.
+ * Copies of this array are stored as unboxed doubles, like typed arrays, but inside the heap. The memory of typed arrays is
+ * outside, and V8 runs a full garbage collection for every 64 MB of it.
  */
 const ZEROS = Array.from(new Float64Array(CHUNK * NUMBERS))
 
@@ -258,8 +247,8 @@ function makeChunk(): Chunk {
 }
 
 /**
- * A copy that does not share memory with the string that the key was cut out of: a table of short keys could otherwise
- * keep gigabytes of headers alive. V8 itself copies substrings of less than 13 characters.
+ * Copies a key, so that it does not share memory with the string it was cut from: short keys could otherwise keep
+ * gigabytes of headers alive. V8 itself copies substrings of less than 13 characters.
  */
 function flatCopy(key: string): string {
   if (key.length < 13) return key

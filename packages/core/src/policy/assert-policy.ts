@@ -3,7 +3,7 @@ import { show, TidegateError } from '../errors.js'
 import { VERSION } from '../version.js'
 import type { Policy } from './policy.js'
 
-/** Marks every policy with the version of the copy of this package that made it. JSON and spreads do not copy it. */
+/** Marks each policy with the package version that made it. JSON and spreads do not copy the mark. */
 const MADE_BY = Symbol.for('@tidegate/core: policy made by')
 
 export function markPolicy(policy: object): void {
@@ -11,8 +11,8 @@ export function markPolicy(policy: object): void {
 }
 
 /**
- * Rejects an object that only looks like a policy: it lacks the derived numbers. Accepts a policy of another copy of this
- * package if the versions are compatible.
+ * Throws `POLICY_INVALID` for a value that was not made by a policy factory or `definePolicy`. Accepts policies of another
+ * copy of this package if the versions are compatible.
  */
 export function assertPolicy(value: unknown): asserts value is Policy {
   const madeBy = markOf(value)
@@ -22,7 +22,9 @@ export function assertPolicy(value: unknown): asserts value is Policy {
       `There are two copies of @tidegate/core: ${VERSION} received a policy made by ${madeBy}. Install one version of it; npm ls @tidegate/core lists the copies.`,
     )
   }
-  throw invalid(`A policy is made by tokenBucket(), fixedWindow(), … or definePolicy(), got ${show(value)}.`)
+  throw invalid(
+    `policy must be made by a policy factory or definePolicy(), got ${show(value)}. Write for example fixedWindow({ limit: 100, window: '1m' }).`,
+  )
 }
 
 /** The version that made a policy, or undefined for any other value. */

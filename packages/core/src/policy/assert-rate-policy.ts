@@ -1,7 +1,7 @@
 import { TidegateError } from '../errors.js'
 import type { Policy, RatePolicy } from './policy.js'
 
-/** Rejects a concurrency policy where units are counted per time. */
+/** Throws `OPERATION_UNSUPPORTED` for a concurrency policy. `operation` is the name in the message. */
 export function assertRatePolicy(policy: Policy, operation: string): asserts policy is RatePolicy {
   if (policy.algorithm !== 'concurrency') return
   throw new TidegateError(

@@ -16,7 +16,14 @@ import { invalidPolicy } from './invalid-policy.js'
 import { assertLeaseFitsWindow, type LeaseTerms, leasedCapacity, leaseTermsOf } from './lease-terms.js'
 import type { AlgorithmName, Policy } from './policy.js'
 
-/** A policy from plain data, such as `JSON.parse(JSON.stringify(policy))` or an entry of a file. */
+/**
+ * Creates a policy from plain data, such as parsed JSON or an entry of a configuration file.
+ *
+ * @example
+ * ```ts
+ * const policy = definePolicy({ algorithm: 'token-bucket', capacity: 100, refillRate: '100/1m', name: 'api' })
+ * ```
+ */
 export function definePolicy(input: unknown): Policy {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidPolicy(
@@ -35,7 +42,7 @@ export function definePolicy(input: unknown): Policy {
   return define(algorithm as Policy['algorithm'], options)
 }
 
-/** The fields of each kind of policy: the limit, the pace, and the options that not every policy has. */
+/** The fields of each algorithm: the limit, the window or rate, and the options that are not common to all. */
 const FIELDS: Record<Policy['algorithm'], readonly [string, string, ...string[]]> = {
   'fixed-window': ['limit', 'window', 'start', 'timeZone', 'countDenied', 'blockFor', 'lease'],
   'sliding-window-log': ['limit', 'window', 'countDenied', 'blockFor', 'lease'],
@@ -46,6 +53,7 @@ const FIELDS: Record<Policy['algorithm'], readonly [string, string, ...string[]]
 }
 const COMMON_FIELDS = ['name', 'onStoreFailure', 'instances']
 
+/** The names of the five rate limiting algorithms, for `definePolicy`. */
 export const ALGORITHM_NAMES = Object.keys(FIELDS).filter((name) => name !== 'concurrency') as AlgorithmName[]
 
 const EXAMPLES: Record<Policy['algorithm'], string> = {
@@ -92,8 +100,8 @@ export function define<P extends Policy>(algorithm: P['algorithm'], options: obj
     onStoreFailure: onStoreFailureOf(input.onStoreFailure),
     instances: instancesOf(input.instances),
   }
-  // Always in this order: policies of one algorithm must have one shape, or every check gets slower. JSON shows an option
-  // only where it differs from its default.
+  // In a fixed order, because policies of one algorithm must share a hidden class to be fast. Options with their default
+  // value are not enumerable, so JSON omits them.
   for (const [property, value] of Object.entries(pace.options))
     addProperty(policy, property, value, value !== undefined)
   addProperty(policy, 'countDenied', countDenied, countDenied)
@@ -129,8 +137,8 @@ function paceOf(
 }
 
 /**
- * The numbers that every check of a policy with a lease uses, whether or not its units are leased. Units of a log count for
- * longer, because they may be spent up to `maxAge` after they were taken. See also `leasedCapacity`.
+ * The derived numbers of a policy with a lease. A token bucket counts with `leasedCapacity`. Units of a log count for
+ * `maxAge` longer, because they can be spent up to `maxAge` after they were taken.
  */
 function countedWith(
   lease: LeaseTerms,
@@ -148,7 +156,7 @@ function countedWith(
   return algorithm === 'sliding-window-log' ? { windowUs: windowUs + lease.maxAge * 1000 } : {}
 }
 
-/** Distinct for distinct numbers, in the characters of a name and at most 64 of them. */
+/** A name of at most 64 valid characters that differs for different numbers. */
 function generateName(parts: readonly (string | number)[]): string {
   const text = parts
     .join('-')

@@ -7,19 +7,19 @@ import type { OnStoreFailure, Policy } from './policy.js'
 import { warnIfSuspicious } from './suspicious.js'
 
 /*
- * Each function validates one option of a policy and returns its value, or the default. A message names the value that was
- * received and what to write instead.
+ * Each function validates one option of a policy and returns its value or default. A message has the received value, the
+ * accepted values and an example.
  */
 
-/** How fast a policy gives units back, and the options that belong to that. */
+/** The window, rate or ttl of a policy, with its options. */
 export interface Pace {
-  /** As JSON shows it. */
+  /** The value in JSON. */
   value: number | Rate
-  /** Options beside it, in order; undefined for a default, which JSON does not show. */
+  /** The options beside it, in order; undefined for defaults, which JSON omits. */
   options: Record<string, unknown>
-  /** As the generated name has it. */
+  /** The parts of the generated name. */
   inName: (string | number)[]
-  /** As the algorithm needs it. */
+  /** The properties that the algorithm needs. */
   derived: Record<string, unknown>
 }
 
@@ -57,14 +57,14 @@ export function windowOf(algorithm: Policy['algorithm'], input: Record<string, u
   if (isCalendar && start === 'first-request') {
     throw invalidPolicy(
       'start',
-      `A calendar window begins with its ${window}: leave out start, or write window: '1d'.`,
+      `start must be left out for a calendar window, which begins with its ${window}, got ${show(start)}. For windows that begin with the first request, write for example window: '1d'.`,
     )
   }
   if (isCalendar) return calendarOf(window as CalendarUnit, timeZone)
   if (timeZone !== undefined) {
     throw invalidPolicy(
       'timeZone',
-      `timeZone is for calendar windows: write window: 'day', 'week', 'month' or 'year', got ${show(window)}.`,
+      `timeZone needs a calendar window, got window: ${show(window)}. Write window: 'day', 'week', 'month' or 'year', or leave timeZone out.`,
     )
   }
   const ms = parseDuration(window)
@@ -103,7 +103,7 @@ function calendarOf(unit: CalendarUnit, timeZone: unknown = 'UTC'): Pace {
   }
 }
 
-/** The longest window of a unit, without changes of the clock. */
+/** The length of the longest window of a unit, ignoring daylight saving time. */
 const NOMINAL_DAYS: Record<CalendarUnit, number> = { day: 1, week: 7, month: 31, year: 366 }
 
 export function rateOf(field: string, value: unknown, capacity: number): Pace {
@@ -131,7 +131,7 @@ export function ttlOf(value: unknown = '30s'): Pace {
   if (ms === undefined || !Number.isInteger(ms) || ms < 1000 || ms > MAX_TTL_MS) {
     throw invalidPolicy(
       'ttl',
-      `ttl must be 1 s to 1 d in whole milliseconds, got ${show(value)}. Write for example '30s', or leave it out for '30s'.`,
+      `ttl must be 1 s to 1 d in whole milliseconds, got ${show(value)}. Write for example '1m', or leave it out for '30s'.`,
     )
   }
   warnIfSuspicious('ttl', value)
@@ -187,6 +187,6 @@ export function instancesOf(value: unknown = 1): number {
   if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number
   throw invalidPolicy(
     'instances',
-    `instances must be a whole number from 1 up, got ${show(value)}. Write how many processes share the limit, for example instances: 3.`,
+    `instances must be a whole number of at least 1, got ${show(value)}. Write how many processes share the limit, for example instances: 3.`,
   )
 }

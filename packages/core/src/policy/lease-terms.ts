@@ -2,11 +2,11 @@ import { show } from '../errors.js'
 import { parseDuration } from '../units/duration.js'
 import { invalidPolicy } from './invalid-policy.js'
 
-/** The lease of a policy, with its defaults. */
+/** The lease of a policy, with its defaults filled in. */
 export interface LeaseTerms {
-  /** How long leased units may be spent, in milliseconds. */
+  /** How long leased units can be spent, in milliseconds. */
   readonly maxAge: number
-  /** The part of the limit that all processes together may hold, above 0 to 1. */
+  /** The fraction of the limit that all processes together can hold, above 0 and at most 1. */
   readonly share: number
 }
 
@@ -42,19 +42,19 @@ export function assertLeaseFitsWindow({ maxAge }: LeaseTerms, windowUs: number):
 }
 
 /**
- * The capacity that a token bucket with a lease counts with. Units that are spent up to `maxAge` after they were taken
- * add up to `rate × maxAge` units to a burst, so the capacity is smaller by that.
+ * The reduced capacity of a token bucket with a lease. Spending units up to `maxAge` after they were taken adds up to
+ * `rate × maxAge` units to a burst, so the capacity is reduced by as many.
  */
 export function leasedCapacity({ maxAge }: LeaseTerms, capacity: number, n: number, d: number): number {
-  const lost = BigInt(n) * BigInt(maxAge * 1000)
+  const refilledParts = BigInt(n) * BigInt(maxAge * 1000)
   const unitsOf = (parts: bigint) => Number((parts + BigInt(d) - 1n) / BigInt(d))
-  const least = Math.max(2, unitsOf(2n * lost))
+  const least = Math.max(2, unitsOf(2n * refilledParts))
   if (capacity < least) {
     throw invalidLease(
       `needs a capacity of at least ${least}, twice the tokens refilled within maxAge and not below 2, got ${capacity}. Use a shorter maxAge or a larger capacity`,
     )
   }
-  return capacity - unitsOf(lost)
+  return capacity - unitsOf(refilledParts)
 }
 
 function invalidLease(problem: string): Error {

@@ -4,45 +4,47 @@ import type { Rate } from '../units/rate.js'
 import type { OnStoreFailure } from './policy.js'
 
 interface CommonOptions {
-  /** The name under which the store keeps the counts. Default: one made of the algorithm and the numbers. */
+  /** The name under which the store keeps the counts. Default: generated from the algorithm and the numbers. */
   name?: string
   /** The decision while the store is unavailable: `'open'`, `'closed'` or `'local'`. Default: `'open'`. */
   onStoreFailure?: OnStoreFailure
-  /** How many processes share the limit: each counts (`'local'`) or leases (`lease`) its part of it. Default: 1. */
+  /** How many processes share the limit. Divides it for `onStoreFailure: 'local'` and for `lease`. Default: 1. */
   instances?: number
 }
 
-/** Lets each process lease units of busy keys, and decide without a call to the store until they are spent. */
+/** Options of `lease`: processes lease units of busy keys, and decide without calling the store until they are spent. */
 export interface LeaseOptions {
-  /** How long leased units may be spent, 1 ms to 60 s, at most the window. Default: `'100ms'`. */
+  /** How long leased units can be spent, 1 ms to 60 s, at most the window. Default: `'100ms'`. */
   maxAge?: Duration
-  /** The part of the limit that all processes together may hold, above 0 to 1. Default: 0.05. */
+  /** The fraction of the limit that all processes together can hold, above 0 and at most 1. Default: 0.05. */
   share?: number
 }
 
 interface RateOptions extends CommonOptions {
-  /** Blocks a key for this long when this limit denies it with nothing remaining. Default: no block. */
+  /** Blocks a key for this duration when the limit denies it with no units remaining. Default: no block. */
   blockFor?: Duration
 }
 
+/** Options of `slidingWindowLog` and `slidingWindowCounter`. */
 export interface WindowOptions extends RateOptions {
-  /** Units per window, 1 to 1,000,000,000 (a log: to 100,000). Required. */
+  /** Units per window, 1 to 1,000,000,000; for a log, 1 to 100,000. Required. */
   limit: number
-  /** 1 ms to 366 d: milliseconds, or `'30s'`, `'1m'`, `'2h'`, `'1d'`. Required. */
+  /** The length of the window, 1 ms to 366 d, such as `'30s'`, `'1m'`, `'2h'`, `'1d'`, or in milliseconds. Required. */
   window: Duration
   /** Whether denied requests are charged too, so that a client that keeps trying stays denied. Default: false. */
   countDenied?: boolean
   /**
    * Lets processes lease units of busy keys, so that hundreds of checks need one call to the store. `true` means
-   * `{ maxAge: '100ms', share: 0.05 }`. Every process must have the same value. Default: false.
+   * `{ maxAge: '100ms', share: 0.05 }`. All processes must use the same value. Default: false.
    */
   lease?: boolean | LeaseOptions
 }
 
+/** Options of `fixedWindow`. */
 export interface FixedWindowOptions extends WindowOptions {
   /** Units per window, 1 to 999,999,999,999,999. Required. */
   limit: number
-  /** 1 ms to 366 d, or the calendar's `'day'`, `'week'` (from Monday), `'month'` or `'year'`. Required. */
+  /** The length of the window, 1 ms to 366 d, or `'day'`, `'week'` (from Monday), `'month'` or `'year'`. Required. */
   window: Duration | CalendarUnit
   /** Where windows begin: aligned to the Unix epoch, or with each key's first request. Default: `'epoch'`. */
   start?: 'epoch' | 'first-request'
@@ -50,28 +52,31 @@ export interface FixedWindowOptions extends WindowOptions {
   timeZone?: string
 }
 
+/** Options of `tokenBucket`. */
 export interface TokenBucketOptions extends RateOptions {
-  /** The most tokens there can be, 1 to 1,000,000,000: the largest burst. Required. */
+  /** The maximum number of tokens, which is the largest burst, 1 to 1,000,000,000. Required. */
   capacity: number
   /** Tokens per second, or `'100/1m'`. Required. */
   refillRate: Rate
   /**
    * Lets processes lease units of busy keys, so that hundreds of checks need one call to the store. `true` means
-   * `{ maxAge: '100ms', share: 0.05 }`. Every process must have the same value. Default: false.
+   * `{ maxAge: '100ms', share: 0.05 }`. All processes must use the same value. Default: false.
    */
   lease?: boolean | LeaseOptions
 }
 
+/** Options of `leakyBucket`. */
 export interface LeakyBucketOptions extends RateOptions {
-  /** The most units that fit, 1 to 1,000,000,000: the longest queue. Required. */
+  /** The maximum number of units, which is the longest queue, 1 to 1,000,000,000. Required. */
   capacity: number
   /** Units per second, or `'100/1m'`. Required. */
   leakRate: Rate
 }
 
+/** Options of `concurrency`. */
 export interface ConcurrencyOptions extends CommonOptions {
-  /** The most requests in flight, 1 to 100,000. Required. */
+  /** The maximum number of requests in flight, 1 to 100,000. Required. */
   limit: number
-  /** How long a slot lives without a renewal, 1 s to 1 d. Default: `'30s'`. */
+  /** The lifetime of a slot without a renewal, 1 s to 1 d. Default: `'30s'`. */
   ttl?: Duration
 }

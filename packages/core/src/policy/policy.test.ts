@@ -33,7 +33,7 @@ describe('a policy', () => {
     expect(Object.getOwnPropertyDescriptors(back)).toStrictEqual(Object.getOwnPropertyDescriptors(policy))
   })
 
-  it('shows its numbers and nothing else', () => {
+  it('serializes only its numbers', () => {
     expect(
       JSON.parse(JSON.stringify(tokenBucket({ capacity: 10, refillRate: '100/1m', name: 'api' }))),
     ).toStrictEqual({
@@ -54,13 +54,13 @@ describe('a policy', () => {
     })
   })
 
-  it('shows an option only where it differs from its default', () => {
-    const shown = (policy: object) => JSON.parse(JSON.stringify(policy))
+  it('serializes an option only if it differs from its default', () => {
+    const serialized = (policy: object) => JSON.parse(JSON.stringify(policy))
     expect(
-      shown(fixedWindow({ limit: 10, window: '1m', name: 'api', start: 'epoch', countDenied: false })),
-    ).toStrictEqual(shown(fixedWindow({ limit: 10, window: '1m', name: 'api' })))
+      serialized(fixedWindow({ limit: 10, window: '1m', name: 'api', start: 'epoch', countDenied: false })),
+    ).toStrictEqual(serialized(fixedWindow({ limit: 10, window: '1m', name: 'api' })))
     expect(
-      shown(
+      serialized(
         fixedWindow({
           limit: 5,
           window: '15m',
@@ -81,11 +81,11 @@ describe('a policy', () => {
       countDenied: true,
       blockFor: 3_600_000,
     })
-    expect(shown(fixedWindow({ limit: 5, window: 'day', name: 'daily' }))).toMatchObject({
+    expect(serialized(fixedWindow({ limit: 5, window: 'day', name: 'daily' }))).toMatchObject({
       window: 'day',
       timeZone: 'UTC',
     })
-    expect(shown(concurrency({ limit: 5, name: 'jobs' }))).toMatchObject({ limit: 5, ttl: 30_000 })
+    expect(serialized(concurrency({ limit: 5, name: 'jobs' }))).toMatchObject({ limit: 5, ttl: 30_000 })
   })
 
   it('derives numbers that JSON does not show', () => {
@@ -105,7 +105,7 @@ describe('a policy', () => {
     expect(slidingWindowLog(login)).toMatchObject({ onStoreFailure: 'local', instances: 3 })
   })
 
-  it('counts alike, under the same name, whatever it does when its store fails', () => {
+  it('has the same numbers and generated name for every onStoreFailure', () => {
     const open = fixedWindow({ limit: 10, window: '1m' })
     const local = fixedWindow({ limit: 10, window: '1m', onStoreFailure: 'local', instances: 3 })
     expect(local.name).toBe(open.name)
@@ -149,9 +149,9 @@ describe('a policy', () => {
     expect(longest(10 ** 15 - 2)).not.toBe(longest(10 ** 15 - 1))
   })
 
-  it('has the same properties in the same order, whichever of them were given', () => {
+  it('has the same properties in the same order for every set of options', () => {
     const names = (policy: object) => Reflect.ownKeys(policy)
-    const plain = tokenBucket({ capacity: 10, refillRate: 1 })
+    const withoutOptions = tokenBucket({ capacity: 10, refillRate: 1 })
     const full = tokenBucket({
       instances: 2,
       onStoreFailure: 'closed',
@@ -159,7 +159,7 @@ describe('a policy', () => {
       refillRate: 1,
       capacity: 10,
     })
-    expect(names(full)).toStrictEqual(names(plain))
+    expect(names(full)).toStrictEqual(names(withoutOptions))
   })
 
   it('has a window of whole milliseconds, though doubles make 1004.9999999999999 of 1.005 s', () => {
@@ -322,7 +322,7 @@ describe('an invalid policy is rejected, and the message says what to write', ()
       'onStoreFailure',
       'null',
     ],
-    ['instances 0', () => fixedWindow({ ...ok, instances: 0 }), 'instances', 'whole number from 1 up'],
+    ['instances 0', () => fixedWindow({ ...ok, instances: 0 }), 'instances', 'whole number of at least 1'],
     ['instances 1.5', () => fixedWindow({ ...ok, instances: 1.5 }), 'instances', 'instances: 3'],
     ['instances as text', () => fixedWindow({ ...ok, instances: '3' as never }), 'instances', 'got "3"'],
     ['no object', () => definePolicy('100/1m'), undefined, "{ algorithm: 'fixed-window'"],

@@ -3,11 +3,11 @@ import type { Rate } from '../units/rate.js'
 import type { LeaseTerms } from './lease-terms.js'
 
 /*
- * A policy is an algorithm and its numbers, with a name: a frozen plain object that JSON can carry. Values that are
- * derived from the numbers (microseconds, the exact rate) are computed once, by `definePolicy`, and kept in properties
- * that JSON does not see.
+ * A policy is an algorithm, its numbers and a name: a frozen plain object that can be serialized as JSON. Derived values
+ * (microseconds, the exact rate) are computed once and kept in properties that are not enumerable.
  */
 
+/** A policy made by `fixedWindow`. */
 export interface FixedWindowPolicy extends WindowPolicy<number | CalendarUnit> {
   readonly algorithm: 'fixed-window'
   /** Present if windows begin with a key's first request. */
@@ -16,23 +16,28 @@ export interface FixedWindowPolicy extends WindowPolicy<number | CalendarUnit> {
   readonly timeZone?: string
   /** Derived: where windows begin. */
   readonly windowKind: 'epoch' | 'first-request' | 'calendar'
-  /** Derived: the windows of a calendar window, undefined for other kinds. */
+  /** Derived: the windows of a calendar window; undefined for other kinds. */
   readonly calendar: CalendarWindows | undefined
 }
+/** A policy made by `slidingWindowLog`. */
 export interface SlidingWindowLogPolicy extends WindowPolicy<number> {
   readonly algorithm: 'sliding-window-log'
 }
+/** A policy made by `slidingWindowCounter`. */
 export interface SlidingWindowCounterPolicy extends WindowPolicy<number> {
   readonly algorithm: 'sliding-window-counter'
 }
+/** A policy made by `tokenBucket`. */
 export interface TokenBucketPolicy extends BucketPolicy {
   readonly algorithm: 'token-bucket'
   readonly refillRate: Rate
 }
+/** A policy made by `leakyBucket`. */
 export interface LeakyBucketPolicy extends BucketPolicy {
   readonly algorithm: 'leaky-bucket'
   readonly leakRate: Rate
 }
+/** A policy made by `concurrency`. */
 export interface ConcurrencyPolicy extends CommonPolicy {
   readonly algorithm: 'concurrency'
   /** Milliseconds. */
@@ -41,7 +46,7 @@ export interface ConcurrencyPolicy extends CommonPolicy {
   readonly ttlUs: number
 }
 
-/** A policy that counts units per time. */
+/** A policy that limits a rate, as opposed to a concurrency policy. */
 export type RatePolicy =
   | FixedWindowPolicy
   | SlidingWindowLogPolicy
@@ -49,9 +54,10 @@ export type RatePolicy =
   | TokenBucketPolicy
   | LeakyBucketPolicy
 
+/** A limit, made by a policy factory such as `fixedWindow`, or by `definePolicy`. */
 export type Policy = RatePolicy | ConcurrencyPolicy
 
-/** The algorithms of rate policies. */
+/** The name of a rate limiting algorithm. */
 export type AlgorithmName = RatePolicy['algorithm']
 
 /** How a limiter decides while its store is unavailable: allow, deny, or count in this process. */
@@ -60,23 +66,23 @@ export type OnStoreFailure = 'open' | 'closed' | 'local'
 interface CommonPolicy {
   readonly name: string
   /**
-   * The most units, or requests in flight. A bucket calls it `capacity`; there it is derived, and smaller than the
-   * capacity for a token bucket with a lease.
+   * The maximum number of units, or of requests in flight. For a bucket it is derived from `capacity`, and smaller for a
+   * token bucket with a lease.
    */
   readonly limit: number
-  /** Derived: false if the name is the generated one, which is made of the algorithm and the numbers. */
+  /** Derived: whether the name was written. False if it was generated from the algorithm and the numbers. */
   readonly isNamed: boolean
   readonly onStoreFailure: OnStoreFailure
   readonly instances: number
-  /** Milliseconds; present if a denial blocks the key. */
+  /** How long a denial blocks the key, in milliseconds. Present if it does. */
   readonly blockFor?: number
-  /** Derived: the same in microseconds, 0 for none. */
+  /** Derived: `blockFor` in microseconds; 0 without it. */
   readonly blockForUs: number
-  /** Present if processes may lease units. */
+  /** Present if processes can lease units. */
   readonly lease?: LeaseTerms
-  /** Derived: how long leased units may be spent, in microseconds; 0 without a lease. */
+  /** Derived: `lease.maxAge` in microseconds; 0 without a lease. */
   readonly leaseUs: number
-  /** Whether denied requests are charged too. JSON shows it only if they are. */
+  /** Whether denied requests are charged too. In JSON only if true. */
   readonly countDenied: boolean
 }
 
@@ -84,8 +90,8 @@ interface WindowPolicy<W> extends CommonPolicy {
   /** Milliseconds, or the unit of a calendar window. */
   readonly window: W
   /**
-   * Derived: for how many microseconds units count. The window, the nominal length of the longest for a calendar window,
-   * and for a log with a lease the window and `maxAge`.
+   * Derived: how long units count, in microseconds. For a calendar window, the length of the longest one; for a log with a
+   * lease, the window plus `maxAge`.
    */
   readonly windowUs: number
 }

@@ -1,6 +1,6 @@
 import type { Policy } from './policy.js'
 
-/** Whether two policies count alike, however their numbers were written, and whatever their `onStoreFailure`. */
+/** Whether two policies have equal numbers, in any notation. Ignores the name, `onStoreFailure` and `instances`. */
 export function sameNumbers(a: Policy, b: Policy): boolean {
   if (a === b) return true
   if (a.algorithm !== b.algorithm || a.limit !== b.limit) return false
@@ -9,7 +9,7 @@ export function sameNumbers(a: Policy, b: Policy): boolean {
   return samePace(a, b)
 }
 
-/** Whether units of two policies count for the same time, whatever their limits. */
+/** Whether two policies have the same algorithm and the same window, rate or ttl. Ignores their limits. */
 export function samePace(a: Policy, b: Policy): boolean {
   if (a.algorithm !== b.algorithm) return false
   if (a.algorithm === 'concurrency') return a.ttlUs === (b as typeof a).ttlUs

@@ -8,7 +8,7 @@ it('warns once about a number of milliseconds that looks like seconds', () => {
   for (let i = 0; i < 3; i++) fixedWindow({ limit: 10, window: 60 })
   expect(warned.mock.calls).toStrictEqual([
     [
-      "window: 60 is 60 milliseconds. Write '60s' for seconds, or '60ms' if milliseconds are meant. See node_modules/@tidegate/core/docs/errors.md#policy_suspicious",
+      "window: 60 is 60 milliseconds. Write '60s' for seconds, or '60ms' to keep milliseconds. See node_modules/@tidegate/core/docs/errors.md#policy_suspicious",
       { type: 'TidegateWarning', code: 'TIDEGATE_POLICY_SUSPICIOUS' },
     ],
   ])

@@ -1,7 +1,7 @@
 import { sharedByCopies } from '../copies.js'
 import { warn } from '../warn.js'
 
-/** The texts that have been printed: one warning for each, however often a policy is made. */
+/** The printed warnings, so that each is printed once. */
 const printed = sharedByCopies('suspicious policies', () => new Set<string>())
 const MAX_PRINTED = 100
 
@@ -12,11 +12,11 @@ const COMMON_SECONDS: readonly number[] = [
 
 /**
  * What to write instead of a number of milliseconds that looks like seconds, such as 60; undefined for other values. A
- * duration with a unit, such as `'60ms'`, is never suspicious.
+ * duration with a unit, such as `'60ms'`, is not suspicious.
  */
 export function suspiciousDuration(value: unknown): string | undefined {
   if (typeof value !== 'number' || (value >= 100 && !COMMON_SECONDS.includes(value))) return undefined
-  return `${value} is ${value} milliseconds. Write '${value}s' for seconds, or '${value}ms' if milliseconds are meant`
+  return `${value} is ${value} milliseconds. Write '${value}s' for seconds, or '${value}ms' to keep milliseconds`
 }
 
 /** Warns once about a duration that looks like seconds. */

@@ -1,7 +1,7 @@
 import { type KeyState, MAX_ROOM } from '../algorithms/index.js'
 import { newestTime } from '../algorithms/log.js'
 import type { RatePolicy } from '../policy/index.js'
-import { limitRoom, mark, notedRoom, openRecords, type ReservationRecord } from './record.js'
+import { limitRoom, mark, openRecords, type ReservationRecord, recordedRoom } from './record.js'
 
 /** A reservation whose units have just been charged. */
 export type NewReservation = Omit<ReservationRecord, 'algorithm' | 'chargedAt' | 'room'>
@@ -14,8 +14,8 @@ export function addRecord(
   reservation: NewReservation,
 ): { state: KeyState; records: ReservationRecord[] } {
   const { time } = reservation
-  const noted = notedRoom(policy, state)
-  const others = openRecords(records, time).map((record) => limitRoom(record, noted))
+  const maxRoom = recordedRoom(policy, state)
+  const others = openRecords(records, time).map((record) => limitRoom(record, maxRoom))
   const room =
     policy.algorithm === 'token-bucket' && state.algorithm === 'token-bucket'
       ? policy.full - state.level
@@ -24,7 +24,7 @@ export function addRecord(
   return { state: mark(state), records: [...others, added] }
 }
 
-/** The time at which a decision made now has charged its units. */
+/** The time that a decision made now has recorded for its units. */
 function chargedAt(state: KeyState, now: number): number {
   if (state.algorithm === 'sliding-window-log') return newestTime(state)
   return 'start' in state ? Math.max(now, state.start) : now

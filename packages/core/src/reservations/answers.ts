@@ -5,7 +5,7 @@ import type { Policy } from '../policy/index.js'
 import type { ReserveResult } from '../store/store.js'
 import type { Reserve } from './parse-reservation.js'
 
-/** Turns the decision about the charged units into the decision about the requested units. */
+/** Converts a decision about the charged units to a decision about the requested units. */
 export function withReservation(
   decision: Decision,
   { units }: { units: number },
@@ -15,7 +15,7 @@ export function withReservation(
   return { ...decision, cost: units, id, reserved }
 }
 
-/** The first decision about an open reservation, for a repeated reserve. */
+/** The decision for a repeated reserve: the first decision about the open reservation. */
 export function firstAnswer(
   { policy, units, cost }: { policy: Policy; units: number; cost: number },
   first: { id: string; remaining: number; resetAfter: number; time: number },
@@ -36,12 +36,12 @@ export function firstAnswer(
   }
 }
 
-/** The denial of a reserve that the limit itself would allow, until the first reservation of the key ends. */
+/** The denial of a reserve because of too many open reservations, until the first of them ends. */
 export function maxOpenDenial(decision: Decision, retryAfterMs: number): Decision {
   return { ...decision, allowed: false, retryAfterMs, reason: 'max-open' }
 }
 
-/** The result of a reserve, from the decisions of its limits. */
+/** Combines the decisions of the limits of a reserve. */
 export function reserveResult({ id }: Reserve, decisions: Decision[]): ReserveResult {
   return {
     id,
@@ -53,6 +53,7 @@ export function reserveResult({ id }: Reserve, decisions: Decision[]): ReserveRe
   }
 }
 
+/** Creates the error for a reservation id that was used before. */
 export function idUsed(id: string): TidegateError {
   return new TidegateError(
     'RESERVATION_ID_USED',

@@ -11,7 +11,7 @@ it('remembers an id for 60 s', () => {
   expect(ended.has('a', 1000 + MINUTE_US)).toBe(false)
 })
 
-it('drops ids when they are over, also after the clock has stepped back', () => {
+it('drops expired ids, also after the clock has stepped back', () => {
   const ended = new EndedIds()
   ended.add('late', 5 * MINUTE_US)
   ended.add('early', MINUTE_US)
@@ -33,7 +33,7 @@ it('keeps the newest 10,000', () => {
   ])
 })
 
-it('an id that ends again counts from then on', () => {
+it('an id that ends again is remembered from then on', () => {
   const ended = new EndedIds()
   ended.add('a', 1000)
   ended.add('b', 1000)

@@ -1,6 +1,6 @@
 /**
- * The ids of a key whose reservations have ended, and the ids that were settled or cancelled before they were reserved:
- * a reserve that arrives late must take nothing. In bounded memory, and for a bounded time.
+ * The ids of ended reservations of a key, and ids that were settled or cancelled before their reserve arrived, which must
+ * then take nothing. The newest 10,000 ids are remembered for 60 seconds.
  */
 export class EndedIds {
   /** When each id ended, in microseconds, in the order in which they ended. */
@@ -30,7 +30,7 @@ export class EndedIds {
     }
   }
 
-  /** Drops the ids that need not be remembered any more. */
+  /** Drops expired ids. */
   drop(now: number): void {
     for (const [id, time] of this.#times) {
       if (time <= now - REMEMBERED_US) this.#times.delete(id)

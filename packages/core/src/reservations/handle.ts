@@ -11,17 +11,17 @@ declare global {
   }
 }
 
-/** The ways to end a reservation. `R` is the result of a settlement: a promise if the store is remote. */
+/** The methods that end a reservation. `R` is the result of a settlement: a promise if the store is remote. */
 interface Ending<Actual, R> {
-  /** Ends the reservation with the units that were really used. Only the first settle or cancel has an effect. */
+  /** Ends the reservation with the actual units. Only the first call of `settle` or `cancel` has an effect. */
   settle(actual: Actual): R
-  /** Ends the reservation as if nothing had been used. */
+  /** Ends the reservation and gives all its units back. */
   cancel(): R
-  /** Settles at the reserved units, with one warning per process, unless `settle` or `cancel` was called. */
+  /** Settles at the reserved units, unless `settle` or `cancel` was called. Prints one warning per process. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** The decision about units that were reserved, and the ways to end the reservation. */
+/** The decision about a reservation, with the methods that end it. */
 export interface Reservation<R extends MaybePromise<SettleResult> = MaybePromise<SettleResult>>
   extends Decision,
     Ending<number, R> {
@@ -29,12 +29,12 @@ export interface Reservation<R extends MaybePromise<SettleResult> = MaybePromise
   readonly reserved: number
 }
 
-/** The reservation of several limits. */
+/** The result of reserving units of several limits, with the methods that end the reservation. */
 export interface JointReservation<R extends MaybePromise<SettleResult[]> = MaybePromise<SettleResult[]>>
   extends ReserveResult,
     Ending<readonly number[], R> {}
 
-/** The decision of a reserve of one limit, as its caller gets it. */
+/** Adds the methods of a reservation to the decision of one limit. */
 export function reservationOf<R extends MaybePromise<SettleResult>>(
   decision: Decision,
   { cost }: ReserveLimit,
@@ -44,7 +44,7 @@ export function reservationOf<R extends MaybePromise<SettleResult>>(
   return { ...decision, id, reserved, ...endingOf(allowed, reservedOf(decision, cost), 0, settle) }
 }
 
-/** The result of a reserve of several limits, as its caller gets it. */
+/** Adds the methods of a reservation to the result of several limits. */
 export function jointReservationOf<R extends MaybePromise<SettleResult[]>>(
   result: ReserveResult,
   limits: readonly ReserveLimit[],
@@ -56,16 +56,16 @@ export function jointReservationOf<R extends MaybePromise<SettleResult[]>>(
 }
 
 /**
- * The units that a reservation holds. A service may know another limit than the policy here, and holds its own number. A
- * degraded reserve says 0 although it may have reached the store, which then holds the cost.
+ * The units that a reservation holds: `reserved`, because a service can have another limit than the policy here. For a
+ * degraded reserve `reserved` is 0, but the store may have executed it, and then holds the cost.
  */
 function reservedOf(decision: Decision | undefined, cost: number): number {
   return decision?.reserved || cost
 }
 
 /**
- * Settles unless the store has denied the reserve: then its id is still free, and must stay so. A degraded reserve may
- * have reached the store before it failed.
+ * Settles a reservation that the store may hold: an allowed one, or a degraded one, which the store may have executed. The
+ * id of a denied reserve is still free, so it must not be settled.
  */
 export function settleIfHeld<R>({ allowed, decisions }: ReserveResult, settle: () => R): R | SettleResult[] {
   if (allowed || decisions.some((decision) => decision?.degraded !== undefined)) return settle()
@@ -106,6 +106,6 @@ function warnOfUnsettled(): void {
   hasWarned = true
   warn(
     'RESERVATION_UNSETTLED',
-    'A reservation went out of scope without settle() or cancel(), so all reserved units count as used. Call settle(actual) with the units that were really used.',
+    'A reservation went out of scope without settle() or cancel(), so all reserved units count as used. Call settle(actual) with the actual number of units, or cancel().',
   )
 }

@@ -30,20 +30,20 @@ export interface ReservingStore {
 
 /** Reserves from every limit or from none. */
 export function reserve(store: ReservingStore, request: Reserve, now: number): ReserveResult {
-  const looks = request.limits.map((limit) => look(store, limit, request, now))
-  const allowed = looks.every((decision) => decision.allowed)
+  const peeks = request.limits.map((limit) => peek(store, limit, request, now))
+  const allowed = peeks.every((decision) => decision.allowed)
   const decisions = request.limits.map((limit, i) => {
-    const seen = looks[i]!
-    if (seen.repeated) return seen
+    const peeked = peeks[i]!
+    if (peeked.repeated) return peeked
     if (allowed) return charge(store, limit, request, now)
     const decision = store.decide(limit, now, 'repair')
-    return seen.reason === 'max-open' ? seen : withReservation(decision, limit, request.id, 0)
+    return peeked.reason === 'max-open' ? peeked : withReservation(decision, limit, request.id, 0)
   })
   return reserveResult(request, decisions)
 }
 
-/** The decision on one limit with nothing changed. Throws if the id cannot be used. */
-function look(store: ReservingStore, limit: ReserveLimit, { id, maxOpen }: Reserve, now: number): Decision {
+/** The decision on one limit, without changing its state. Throws if the id was used before. */
+function peek(store: ReservingStore, limit: ReserveLimit, { id, maxOpen }: Reserve, now: number): Decision {
   const { policy, key, units, cost } = limit
   const { records: open, ended } = openReservations(store, policy, key, now)
   const same = open.find((record) => record.id === id)
@@ -86,16 +86,16 @@ export function settle(
   const settled = settleRecord(policy, before, records, now, id, actual)
   if (settled === undefined) {
     const reason = ended.has(id, now) ? 'ended' : 'unknown'
-    // A reserve that arrives late must take nothing.
+    // If the reserve arrives after its settlement, it must take nothing.
     if (reason === 'unknown') ended.add(id, now)
     return { settled: false, reason }
   }
   ended.add(id, now)
   reservations.records = settled.records
-  // Unchanged, it may be the state of another algorithm, which this policy must not be recorded with.
+  // An unchanged state may belong to another algorithm, and must not be saved with this policy.
   if (settled.state !== before) store.save(policy, key, now, settled.state)
-  const { given, excess } = settled
-  if (excess === 0) return { settled: true, refunded: given, charged: 0, overBy: 0 }
+  const { units, excess } = settled
+  if (excess === 0) return { settled: true, refunded: units, charged: 0, overBy: 0 }
   const { overBy = 0 } = store.charge({ policy, key, units: excess, cost: excess }, now)
   return { settled: true, refunded: 0, charged: excess, overBy }
 }

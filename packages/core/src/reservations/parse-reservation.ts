@@ -1,6 +1,7 @@
 import { show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type RatePolicy } from '../policy/index.js'
+import { randomId } from '../store/random-id.js'
 import type { ReserveOptions, ResetRequest, TakeRequest } from '../store/store.js'
 import { parseDuration } from '../units/duration.js'
 
@@ -14,14 +15,14 @@ export interface ReserveLimit {
   readonly cost: number
 }
 
-/** One limit of a settlement, with the units that were really used. */
+/** One limit of a settlement, with its actual units. */
 export interface SettleLimit {
   readonly policy: RatePolicy
   readonly key: string
   readonly actual: number
 }
 
-/** A reserve with its defaults. It is a copy: the caller may change the list while the reserve is pending. */
+/** A validated reserve with its defaults. It is a copy, because the caller can change the list in the meantime. */
 export interface Reserve {
   readonly limits: readonly ReserveLimit[]
   readonly id: string
@@ -29,10 +30,10 @@ export interface Reserve {
   readonly maxOpen: number
 }
 
-/** Throws if the reserve is invalid. An id that is left out is made up. */
+/** Validates a reserve and fills in its defaults. Throws `RESERVATION_INVALID` if it is invalid. */
 export function parseReserve(requests: readonly TakeRequest[], options: ReserveOptions = {}): Reserve {
   if (typeof options !== 'object' || options === null) {
-    throw invalid('options', `The options of a reserve are { id, ttl, maxOpen }, got ${show(options)}.`)
+    throw invalid('options', `options must be an object such as { ttl: '10m' }, got ${show(options)}.`)
   }
   for (const field of Object.keys(options)) {
     if (OPTIONS.includes(field)) continue
@@ -48,12 +49,15 @@ export function parseReserve(requests: readonly TakeRequest[], options: ReserveO
     )
   }
   if (!Number.isInteger(maxOpen) || maxOpen < 1 || maxOpen > MAX_OPEN) {
-    throw invalid('maxOpen', `maxOpen must be a whole number from 1 to ${MAX_OPEN}, got ${show(maxOpen)}.`)
+    throw invalid(
+      'maxOpen',
+      `maxOpen must be a whole number from 1 to ${MAX_OPEN}, got ${show(maxOpen)}. Leave it out for ${MAX_OPEN}.`,
+    )
   }
   return { limits: limitsOf(requests), id, ttlMs, maxOpen }
 }
 
-/** Throws if the settlement is invalid. Returns a copy of its limits. */
+/** Validates a settlement and returns a copy of its limits. Throws `RESERVATION_INVALID` if it is invalid. */
 export function parseSettle(
   requests: readonly ResetRequest[],
   id: unknown,
@@ -62,7 +66,10 @@ export function parseSettle(
   assertId(id)
   assertList(requests)
   if (!Array.isArray(actual) || actual.length !== requests.length) {
-    throw invalid('actual', `actual must be a list with one number per request, got ${show(actual)}.`)
+    throw invalid(
+      'actual',
+      `actual must be a list with one number per request, got ${show(actual)}. Write for example [42].`,
+    )
   }
   const limits = requests.map(({ policy, key }, i) => {
     assertReservable(policy)
@@ -84,12 +91,12 @@ export function assertReservable(policy: unknown): asserts policy is RatePolicy 
   )
 }
 
-/** Throws unless this is an id: 1 to 128 printable ASCII characters without spaces. */
+/** Throws unless the id is 1 to 128 printable ASCII characters without spaces. */
 function assertId(id: unknown): asserts id is string {
   if (typeof id === 'string' && ID.test(id)) return
   throw invalid(
     'id',
-    `id must be 1 to 128 printable ASCII characters without spaces, got ${show(id)}. Write for example the id of your request.`,
+    `id must be 1 to 128 printable ASCII characters without spaces, got ${show(id)}. Write for example id: 'job-42', or leave it out for a random one.`,
   )
 }
 
@@ -107,7 +114,7 @@ function limitsOf(requests: readonly TakeRequest[]): ReserveLimit[] {
     assertReservable(policy)
     assertKey(key)
     if (!Number.isSafeInteger(cost) || cost < 1) {
-      throw invalid('cost', `The units to reserve must be a whole number from 1 up, got ${show(cost)}.`)
+      throw invalid('cost', `The units to reserve must be a whole number of at least 1, got ${show(cost)}.`)
     }
     return { policy, key, units: cost, cost: Math.min(cost, policy.limit) }
   })
@@ -125,7 +132,7 @@ function assertList(requests: unknown): asserts requests is readonly object[] {
     return
   throw invalid(
     'requests',
-    `requests must be a list of 1 to ${MAX_LIMITS} { policy, key, cost }, got ${show(requests)}.`,
+    `requests must be a list of 1 to ${MAX_LIMITS} requests such as [{ policy, key: 'user:123', cost: 5 }], got ${show(requests)}.`,
   )
 }
 
@@ -136,7 +143,7 @@ function assertEachOnce(limits: readonly { policy: RatePolicy; key: string }[]):
     if (names.has(name)) {
       throw invalid(
         'requests',
-        `The policy "${policy.name}" and the key ${show(key)} are in one reserve twice. Add their units.`,
+        `requests must not have the policy "${policy.name}" and the key ${show(key)} twice. Add up their units.`,
       )
     }
     names.add(name)
@@ -148,16 +155,8 @@ function assertActual(policy: RatePolicy, actual: unknown): void {
   if (typeof actual === 'number' && Number.isInteger(actual) && actual >= 0 && actual <= max) return
   throw invalid(
     'actual',
-    `The actual units must be a whole number from 0 to ${max.toLocaleString('en')}, got ${show(actual)}.`,
+    `actual must be a whole number from 0 to ${max.toLocaleString('en')}, got ${show(actual)}.`,
   )
-}
-
-/** An id that no other reservation has. */
-function randomId(): string {
-  const { crypto } = globalThis as { crypto?: { randomUUID?: () => string } }
-  if (crypto?.randomUUID !== undefined) return crypto.randomUUID()
-  // Browsers offer it on secure pages only.
-  return Array.from({ length: 4 }, () => Math.random().toString(36).slice(2, 10)).join('-')
 }
 
 function invalid(field: string, message: string): TidegateError {

@@ -2,7 +2,7 @@ import { type KeyState, MAX_ROOM } from '../algorithms/index.js'
 import type { AlgorithmName, RatePolicy } from '../policy/index.js'
 
 /**
- * An open reservation of a key: plain data, with times in microseconds. A key has a list of records, oldest first.
+ * An open reservation of a key, as plain data with times in microseconds. A key has a list of records, oldest first.
  *
  * The Lua twin of the functions on records is packages/redis/lua/lib/reservations.lua.
  */
@@ -16,21 +16,20 @@ export interface ReservationRecord {
   readonly algorithm: AlgorithmName
   /** The time of the decision. */
   readonly time: number
-  /** The time that the units were charged at. It is later than `time` if the clock had stepped back a little. */
+  /** The time recorded for the charged units; later than `time` if the clock had stepped back a little. */
   readonly chargedAt: number
   readonly expiresAt: number
   /**
-   * Token bucket: the smallest room above the level since the units were charged. Had fewer units been charged, the level
-   * would be higher by the difference, but at most by this room. Other algorithms have no such bound: `MAX_ROOM`. 0 if
-   * nothing can be given back, because the state that was charged has been lost since.
+   * Token bucket: the smallest room above the level since the units were charged, which bounds the units that can be given
+   * back. Other algorithms have no such bound: `MAX_ROOM`. 0 if the charged state was lost, so nothing can be given back.
    */
   readonly room: number
-  /** The first answer, for a reserve that is repeated. */
+  /** `remaining` and `resetAfter` of the first decision, for a repeated reserve. */
   readonly remaining: number
   readonly resetAfter: number
 }
 
-/** A record from another clock has lapsed: its time is further ahead than the reservation may be open. */
+/** Whether a reservation is open. If its time is further ahead than its ttl, it is from another clock, and has lapsed. */
 function isOpen({ time, expiresAt }: ReservationRecord, now: number): boolean {
   return expiresAt > now && time - now <= expiresAt - time
 }
@@ -44,15 +43,15 @@ export function limitRoom(record: ReservationRecord, room: number): ReservationR
 }
 
 /**
- * Marks a state: reservations have been charged to it. If the state is lost and another one begins, the mark is missing,
- * and its counts are those of other requests. A log needs no mark, because its units have their own times.
+ * Marks a state to which reservations were charged. A new state after a loss has no mark, so nothing is given back to it. A
+ * log needs no mark, because its units have their own times.
  */
 export function mark(state: KeyState): KeyState {
   return hasMark(state) ? { ...state, room: MAX_ROOM } : state
 }
 
-/** The most that a state can be given back of the reservations charged to it; 0 if there are none. */
-export function notedRoom({ algorithm }: RatePolicy, state: KeyState | undefined): number {
+/** The maximum that can be given back to a state of the reservations charged to it; 0 if there are none. */
+export function recordedRoom({ algorithm }: RatePolicy, state: KeyState | undefined): number {
   if (state?.algorithm !== algorithm) return 0
   return hasMark(state) ? (state.room ?? 0) : MAX_ROOM
 }

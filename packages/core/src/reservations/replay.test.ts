@@ -40,7 +40,7 @@ it('the level after a settlement is as if the actual units had been charged from
   })
 })
 
-it('the same with another capacity or another rate in the same unit from time to time', () => {
+it('the same holds if the capacity or the rate changes and the unit does not', () => {
   const policies = [
     tokenBucket({ capacity: 10, refillRate: '1/4ms', name: 'replayed' }),
     tokenBucket({ capacity: 4, refillRate: '1/4ms', name: 'replayed' }),
@@ -52,7 +52,7 @@ it('the same with another capacity or another rate in the same unit from time to
   })
 })
 
-it('the level is never higher than that if the unit of the rate changes', () => {
+it('the level is never higher if the unit of the rate changes', () => {
   const policies = [
     tokenBucket({ capacity: 10, refillRate: '1/4ms', name: 'replayed' }),
     tokenBucket({ capacity: 7, refillRate: '1/3ms', name: 'replayed' }),
@@ -118,7 +118,7 @@ function run(
       if (earlier === undefined) continue
       const cost = Math.max(1, Math.min(units, earlier.units))
       const result = refund(policy, state, now, earlier.now, cost)
-      if (result.given > 0) add('refund', cost)
+      if (result.units > 0) add('refund', cost)
       state = result.state
     } else {
       const open = openRecords(records, now)

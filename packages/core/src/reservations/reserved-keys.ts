@@ -3,9 +3,9 @@ import type { KeyReservations } from './in-process.js'
 import { openRecords } from './record.js'
 
 /**
- * The reservations of all keys of a store in this process, in bounded memory and without timers: each call about a key
- * looks at a few others and removes those without open reservations and remembered ids. Above `maxKeys` the oldest keys
- * are dropped, and their reservations give nothing back.
+ * The reservations of all keys of an in-process store, in bounded memory and without timers. Each call checks two keys, and
+ * removes those without open reservations and remembered ids. Above `maxKeys`, the oldest keys are dropped, and nothing is
+ * given back for their reservations.
  */
 export class ReservedKeys {
   readonly #keys = new Map<string, KeyReservations>()
@@ -53,7 +53,7 @@ export class ReservedKeys {
 
 const SWEPT_PER_CALL = 2
 
-/** Policy names have no colon, so different pairs have different keys. */
+/** Unambiguous, because policy names have no colon. */
 function nameOf(name: string, key: string): string {
   return `${name}:${key}`
 }

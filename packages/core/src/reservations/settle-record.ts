@@ -1,21 +1,21 @@
 import { type KeyState, raiseLevel, refund } from '../algorithms/index.js'
 import type { RatePolicy } from '../policy/index.js'
-import { limitRoom, notedRoom, openRecords, type ReservationRecord } from './record.js'
+import { limitRoom, openRecords, type ReservationRecord, recordedRoom } from './record.js'
 
 export interface Settled {
-  /** Undefined: delete the state. */
+  /** The new state; undefined if it is to be deleted. */
   readonly state: KeyState | undefined
   /** The other open reservations. */
   readonly records: ReservationRecord[]
-  /** The units given back. Buckets can give back parts of a unit. */
-  readonly given: number
+  /** The number of units given back. Buckets can give back a fraction of a unit. */
+  readonly units: number
   /** The units used beyond the reserved ones, which the store charges next. */
   readonly excess: number
 }
 
 /**
- * Ends an open reservation with the units that were really used, and gives back the reserved ones that were not. Returns
- * undefined if no reservation with this id is open.
+ * Ends an open reservation with its actual units, and gives back the unused ones. Returns undefined if no reservation
+ * with this id is open.
  */
 export function settleRecord(
   policy: RatePolicy,
@@ -30,17 +30,18 @@ export function settleRecord(
   if (index < 0) return undefined
   const { reserved } = open[index]!
   const others = open.toSpliced(index, 1)
-  const back = actual < reserved ? giveBack(policy, state, open, index, now, reserved - actual) : undefined
-  return { state, records: others, given: 0, ...back, excess: Math.max(0, actual - reserved) }
+  const refunded =
+    actual < reserved ? giveBack(policy, state, open, index, now, reserved - actual) : undefined
+  return { state, records: others, units: 0, ...refunded, excess: Math.max(0, actual - reserved) }
 }
 
-interface GivenBack {
+interface SettleRefund {
   state: KeyState | undefined
   records?: ReservationRecord[]
-  given: number
+  units: number
 }
 
-/** Undefined if nothing can be given back. */
+/** Returns undefined if no units can be given back. */
 function giveBack(
   policy: RatePolicy,
   state: KeyState | undefined,
@@ -48,32 +49,33 @@ function giveBack(
   index: number,
   now: number,
   units: number,
-): GivenBack | undefined {
+): SettleRefund | undefined {
   const { algorithm, room, chargedAt } = open[index]!
   if (room === 0 || algorithm !== policy.algorithm) return undefined
   if (policy.algorithm !== 'token-bucket' || state?.algorithm !== 'token-bucket') {
-    return notedRoom(policy, state) > 0 ? refund(policy, state, now, chargedAt, units) : undefined
+    return recordedRoom(policy, state) > 0 ? refund(policy, state, now, chargedAt, units) : undefined
   }
-  const parts = Math.min(units * policy.d, room)
-  const { given, noted, state: next } = raiseLevel(policy, state, now, parts, open.length > 1)
-  if (given === 0) return { state: next, given }
-  return { state: next, records: withRaisedLevel(open, index, noted, given), given: given / policy.d }
+  const maxParts = Math.min(units * policy.d, room)
+  const { parts, smallestRoom, state: next } = raiseLevel(policy, state, now, maxParts, open.length > 1)
+  if (parts === 0) return { state: next, units: 0 }
+  return { state: next, records: withRaisedLevel(open, index, smallestRoom, parts), units: parts / policy.d }
 }
 
 /**
- * The other reservations of a token bucket. Had fewer tokens been charged for this one, the level would have been higher
- * since then by `given`: the reservations made later have that much less room, and the ones made earlier have at most
- * the room that is left to this one.
+ * The other reservations of a token bucket, after this one gave back `parts`. With fewer tokens charged for it, the level
+ * would have been higher by `parts` since then. So reservations made later have that much less room, and earlier ones
+ * have at most the remaining room of this one.
  */
 function withRaisedLevel(
   open: readonly ReservationRecord[],
   index: number,
-  noted: number,
-  given: number,
+  smallestRoom: number,
+  parts: number,
 ): ReservationRecord[] {
-  const left = Math.min(open[index]!.room, noted) - given
+  const remainingRoom = Math.min(open[index]!.room, smallestRoom) - parts
   return open.flatMap((record, i) => {
     if (i === index) return []
-    return limitRoom(record, i < index ? left : Math.max(0, Math.min(record.room, noted) - given))
+    if (i < index) return limitRoom(record, remainingRoom)
+    return limitRoom(record, Math.max(0, Math.min(record.room, smallestRoom) - parts))
   })
 }

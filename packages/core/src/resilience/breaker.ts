@@ -1,33 +1,33 @@
-/** Closed: calls pass. Open: none does. Half-open: one passes, as a probe. */
+/** The state of a circuit breaker. Closed: calls pass. Open: no calls pass. Half-open: one call passes, as a probe. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** Guards calls: each acquires a permit first, and hands it back with its outcome. */
+/** Guards calls. Each call first acquires a permit, and later reports its outcome with it. */
 export interface Circuit {
   /** A permit for one call, or `NO_PERMIT` if the call must not be made. */
   acquire(): Permit
   succeeded(permit: Permit): void
   failed(permit: Permit, error: unknown, how?: FailureDetails): void
-  /** The outcome says nothing about the store's health. */
+  /** Reports an outcome that is no evidence about the store's health. */
   ignored(permit: Permit): void
 }
 
 interface FailureDetails {
-  /** One such failure is enough to open. Default: false. */
+  /** Whether a single failure opens the breaker. Default: false. */
   readonly isDefinite?: boolean
   /**
-   * For timeouts: one stall makes many calls late, and it is not an outage if a call succeeds within this many milliseconds
-   * of the first timeout. Default: 0.
+   * For timeouts: a stall makes many calls late, but is not an outage if a call succeeds within this many milliseconds of
+   * the first timeout. Default: 0.
    */
   readonly stallMs?: number
 }
 
 export interface Breaker extends Circuit {
   readonly state: BreakerState
-  /** How many calls have succeeded. */
-  readonly answers: number
-  /** Milliseconds until a call may pass; 0 if it may now. */
+  /** The number of calls that have succeeded. */
+  readonly successes: number
+  /** Milliseconds until a call can pass; 0 if it can pass now. */
   waitMs(): number
-  /** The store may be back: probes start over at the shortest wait, counted from the opening. */
+  /** Reports that the store may be available again: the next probe uses the shortest wait, from when the breaker opened. */
   retrySoon(): void
 }
 
@@ -36,7 +36,7 @@ export interface BreakerOptions {
   now: () => number
   /** From 0 up to 1. */
   random: () => number
-  /** `error` is the one that opened it. */
+  /** `error` is the failure that opened the breaker. */
   onChange: (state: BreakerState, error?: unknown) => void
 }
 
@@ -45,16 +45,16 @@ type Permit = number
 export const NO_PERMIT: Permit = -1
 
 /**
- * Opens after 5 failures in a row, when half of at least 20 calls in a second have failed, or at once if a failure is
- * definite, as without a connection. Then one probe passes after 200 ms; each failed probe doubles the wait, up to 2 s.
- * Waits vary by a fifth, so that many processes do not probe at the same moment.
+ * Opens after 5 failures in a row, when half of at least 20 calls in a second have failed, or immediately after a definite
+ * failure such as a missing connection. Then one probe passes after 200 ms; each failed probe doubles the wait, up to 2 s.
+ * Waits vary by 20 %, so that many processes do not probe at the same time.
  *
- * Calls that were made before a failure and failed with the same error object failed together: in one message, or at
- * one moment. Together they count as one failure.
+ * Calls made before a failure that fail with the same error object have failed together, in one message or at one time.
+ * They count as one failure.
  */
 export function createBreaker({ now, random, onChange }: BreakerOptions): Breaker {
   let state: BreakerState = 'closed'
-  let answers = 0
+  let successes = 0
   let failuresInARow = 0
   /** When the first failure since the last success was. */
   let failingSinceMs: number | undefined
@@ -78,7 +78,7 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
   function open(error: unknown): void {
     isProbing = false
     const spread = 1 - SPREAD + 2 * SPREAD * random()
-    // Capped: a recovered store is unused for as long.
+    // Capped, because a recovered store stays unused until the next probe.
     openedAtMs = now()
     probeAtMs = openedAtMs + Math.min(probeWaitMs * spread, LONGEST_PROBE_MS)
     probeWaitMs = Math.min(probeWaitMs * 2, LONGEST_PROBE_MS)
@@ -99,8 +99,8 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
       return state
     },
 
-    get answers() {
-      return answers
+    get successes() {
+      return successes
     },
 
     acquire() {
@@ -113,10 +113,10 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
     },
 
     succeeded(permit) {
-      // Issued before the last change: the outcome is outdated.
+      // A permit from before the last change: the outcome is outdated.
       if (permit < latestChange) return
       if (state !== 'closed') close()
-      answers++
+      successes++
       failuresInARow = 0
       failingSinceMs = undefined
       lastSecond.count(now(), 0, 0)
@@ -162,11 +162,11 @@ const FIRST_PROBE_MS = 200
 const LONGEST_PROBE_MS = 2000
 const SPREAD = 0.2
 
-/** The calls of the last second, counted in tenths of it. */
+/** Counts the calls of the last second, in tenths of a second. */
 function createLastSecond() {
   const calls = new Array<number>(TENTHS).fill(0)
   const failed = new Array<number>(TENTHS).fill(0)
-  /** Failures, where calls that failed together count once. */
+  /** Like `failed`, but calls that failed together count once. */
   const failures = new Array<number>(TENTHS).fill(0)
   let current = 0
 

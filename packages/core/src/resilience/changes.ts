@@ -1,16 +1,16 @@
-/** Whether this process is overloaded: from the first sign of it until none was seen for a while. */
+/** Tracks whether this process is overloaded: from the first sign until a quiet period of 5 s. */
 export function createOverloadState(now: () => number, onChange: (isOverloaded: boolean) => void) {
   let lastSignMs = 0
   let isOverloaded = false
   return {
-    /** A decision was made without the store because this process has too much to do. */
+    /** Records a decision without the store because of overload. */
     sign(): void {
       lastSignMs = now()
       if (isOverloaded) return
       isOverloaded = true
       onChange(true)
     },
-    /** The store has decided. */
+    /** Records a decision of the store. */
     answered(): void {
       if (!isOverloaded || now() - lastSignMs < QUIET_MS) return
       isOverloaded = false
@@ -19,7 +19,7 @@ export function createOverloadState(now: () => number, onChange: (isOverloaded: 
   }
 }
 
-/** Whether this process is starved: from a second in which timers were late by `STARVED_MS` until a quiet period. */
+/** Tracks whether this process is starved: from a second with timers late by `STARVED_MS` until a quiet period. */
 export function createStarvationState(
   now: () => number,
   onChange: (isStarved: boolean, lateMs: number) => void,
@@ -29,7 +29,7 @@ export function createStarvationState(
   let lastStarvedMs = 0
   let isStarved = false
   return {
-    /** A timer fired, this many milliseconds late. */
+    /** Records how late a timer fired. */
     fired(lateMs: number): void {
       const nowMs = now()
       if (nowMs - secondStartMs >= 1000) {

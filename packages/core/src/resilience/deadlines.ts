@@ -2,8 +2,8 @@ import type { Timers } from '../timers.js'
 import { type EventLoopTime, TICK_MS } from './event-loop-time.js'
 
 /**
- * Called when a deadline is due, after replies that have arrived were read. Returns when to look again, in event-loop time, or
- * undefined if the wait is over.
+ * Called when a deadline is due, after replies that have arrived were read. Returns the next deadline in event-loop time,
+ * or undefined to end the wait.
  */
 type OnDue = (nowMs: number) => number | undefined
 
@@ -29,8 +29,8 @@ export interface Deadlines {
 }
 
 /**
- * All pending deadlines on one timer: one timer per call would cost more than everything else around a check. The
- * timer runs at least every tick, which keeps `EventLoopTime` right while calls are pending.
+ * Runs all pending deadlines on one timer, because a timer per call would cost more than the rest of a check. The timer
+ * fires at least every tick, which keeps `EventLoopTime` accurate while calls are pending.
  */
 export function createDeadlines({ timers, loop, onLate }: DeadlinesOptions): Deadlines {
   const list = { dueMs: Number.NEGATIVE_INFINITY } as Deadline
@@ -45,13 +45,13 @@ export function createDeadlines({ timers, loop, onLate }: DeadlinesOptions): Dea
       loop.tick()
       const firedMs = loop.now()
       onLate(Math.max(0, timers.now() - expectedMs))
-      // Replies may have arrived while the event loop was busy; they are read before anything expires. Time spent on
-      // reading does not count: replies that arrive meanwhile are read in the next turn.
-      timers.afterReading(() => lookAtDue(firedMs))
+      // Read replies that arrived while the event loop was busy before anything expires. The time of reading does not
+      // count, because replies that arrive during it are read in the next turn.
+      timers.afterReading(() => expireDue(firedMs))
     })
   }
 
-  function lookAtDue(nowMs: number): void {
+  function expireDue(nowMs: number): void {
     isArmed = false
     while (list.next !== list && list.next.dueMs <= nowMs) {
       const deadline = list.next
@@ -64,7 +64,7 @@ export function createDeadlines({ timers, loop, onLate }: DeadlinesOptions): Dea
     if (list.next !== list) arm(loop.now())
   }
 
-  /** From the end: nearly every new deadline is the last one due. */
+  /** Searches from the end, because nearly every new deadline is the last one due. */
   function insert(deadline: Deadline): void {
     let before = list.previous
     while (before.dueMs > deadline.dueMs) before = before.previous
@@ -85,7 +85,7 @@ export function createDeadlines({ timers, loop, onLate }: DeadlinesOptions): Dea
   }
 }
 
-/** Harmless for a deadline that is not in the list. */
+/** Removes a deadline from its list, if it is in one. */
 function unlink(deadline: Deadline): void {
   deadline.previous.next = deadline.next
   deadline.next.previous = deadline.previous

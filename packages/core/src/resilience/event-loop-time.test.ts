@@ -26,12 +26,12 @@ it('counts steps of up to two ticks in full', () => {
   expect([tick(1), tick(0.5), tick(TICK_MS), tick(2 * TICK_MS)]).toStrictEqual([1, 1.5, 11.5, 31.5])
 })
 
-it('counts a blocked event loop as one tick, however long it was blocked', () => {
+it('counts a blocked event loop as one tick, for any duration', () => {
   const { tick } = setUp()
   expect([tick(20.001), tick(200), tick(3_600_000)]).toStrictEqual([10, 20, 30])
 })
 
-it('advances by two ticks at most between ticks, however often it is read', () => {
+it('advances by two ticks at most between ticks, also if it is read repeatedly', () => {
   const { read, tick } = setUp()
   expect([read(3), read(6), read(15), read(15)]).toStrictEqual([3, 9, 20, 20])
   expect(tick(1)).toBe(20)

@@ -1,12 +1,13 @@
 import { sharedByCopies } from '../copies.js'
 
 /**
- * Milliseconds in which this process could react. A stretch in which the event loop is blocked or the process is
- * starved of CPU counts as one tick, so that a deadline measured in this time never blames the store for it.
+ * A clock that counts only time in which this process could react. A period in which the event loop is blocked or the
+ * process is starved of CPU counts as one tick, so that it does not make the store miss a deadline.
  */
 export interface EventLoopTime {
+  /** Milliseconds of event-loop time. */
   now(): number
-  /** To be called by timers, every `TICK_MS` while a deadline is pending. */
+  /** Advances the clock. Timers call it every `TICK_MS` while a deadline is pending. */
   tick(): void
 }
 
@@ -14,13 +15,13 @@ export const TICK_MS = 10
 /** A longer step between two ticks means that the event loop could not run. */
 const LONGEST_STEP_MS = 2 * TICK_MS
 
-/** @param wallMs Milliseconds of a clock that never steps back. */
+/** Creates an event-loop time from a monotonic clock in milliseconds. */
 export function createEventLoopTime(wallMs: () => number): EventLoopTime {
   let loopMs = 0
   let readMs = 0
   let tickedMs = wallMs()
   return {
-    // Between two ticks it advances by the longest step at most: it is read in the middle of long turns too.
+    // Between two ticks it advances by at most the longest step, because it is also read in long turns.
     now() {
       readMs = loopMs + Math.min(LONGEST_STEP_MS, wallMs() - tickedMs)
       return readMs
@@ -28,14 +29,14 @@ export function createEventLoopTime(wallMs: () => number): EventLoopTime {
     tick() {
       const nowMs = wallMs()
       const stepMs = nowMs - tickedMs
-      // A call counts from the time that was read: the next tick must not be before it.
+      // Never before a time that was read, because calls count from such times.
       loopMs = Math.max(readMs, loopMs + (stepMs > LONGEST_STEP_MS ? TICK_MS : stepMs))
       tickedMs = nowMs
     },
   }
 }
 
-/** The time of this process's event loop, one for all copies of this package. */
+/** The event-loop time of this process, shared by all copies of this package. */
 export function eventLoopTime(wallMs: () => number): EventLoopTime {
   return sharedByCopies('event-loop time', () => createEventLoopTime(wallMs))
 }

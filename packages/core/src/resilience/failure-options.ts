@@ -6,20 +6,19 @@ import { createEventLoopTime, eventLoopTime } from './event-loop-time.js'
 import type { FailureEvent } from './events.js'
 import { warnOnChange } from './warnings.js'
 
+/** Options of `withFallback`, and of `failure` of `createLimiter`. */
 export interface FailureOptions {
-  /** How long the store may take to answer, in milliseconds. Set it above the p99.9 of your network. Default: 50. */
+  /** The timeout of a call to the store, in milliseconds. Set it above the p99.9 latency of your network. Default: 50. */
   deadlineMs?: number
-  /**
-   * How long a call may wait for a first connection, or in this process's own queue, in milliseconds. Default: 1000.
-   */
+  /** The timeout of a call until the first connection, or in this process's own queue, in milliseconds. Default: 1000. */
   connectTimeoutMs?: number
-  /** The most requests that may wait for the store at once; the excess is counted in this process. Default: 5,000. */
+  /** The maximum number of requests in flight; requests above it are counted in this process. Default: 5,000. */
   maxInFlight?: number
-  /** Receives every event, synchronously. Default: changes are printed as process warnings. */
+  /** Called synchronously for every event. Default: changes are printed as process warnings. */
   onEvent?: (event: FailureEvent) => void
 }
 
-/** The timers, clock and random numbers of a test; not among the public options. */
+/** The timers, clock and random numbers of a test. Not a public option. */
 interface TestEnvironment {
   timers?: Timers
   clock?: Clock
@@ -32,7 +31,7 @@ export const TEST_ENVIRONMENT = Symbol('tidegate.test-environment')
 const MAX_DEADLINE_MS = 60_000
 const MAX_MAX_IN_FLIGHT = 1_000_000
 
-/** The options with their defaults; rejects invalid ones. */
+/** Validates the options and fills in their defaults. */
 export function parseFailureOptions(options: FailureOptions) {
   assertOptions('withFallback()', options, ['deadlineMs', 'connectTimeoutMs', 'maxInFlight', 'onEvent'])
   const { onEvent = warnOnChange() } = options
@@ -41,7 +40,7 @@ export function parseFailureOptions(options: FailureOptions) {
   if (typeof onEvent !== 'function') {
     throw optionInvalid(
       'onEvent',
-      `onEvent must be a function, got ${show(onEvent)}. Without it, changes are printed as process warnings.`,
+      `onEvent must be a function, got ${show(onEvent)}. Write for example onEvent: (event) => log.warn(event), or leave it out for process warnings.`,
     )
   }
   const test = (options as { [TEST_ENVIRONMENT]?: TestEnvironment })[TEST_ENVIRONMENT]

@@ -213,7 +213,7 @@ describe('while the store fails', () => {
     expect(store.methods).toStrictEqual(['refund'])
   })
 
-  it('a refund goes to the place where its decision was counted', async () => {
+  it('a refund goes to the store or to the local counts, depending on its decision', async () => {
     const { store, guarded, check } = setUp()
     const refund = (mode: OnStoreFailure, timeMs: number, cost: number, degraded?: OnStoreFailure) =>
       guarded.refund({ policy: policies[mode], key: 'k', timeMs, cost, degraded })

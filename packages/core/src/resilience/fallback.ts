@@ -8,13 +8,13 @@ import { assertCharge, assertCost, type Limit, limitsOf, takeResult } from '../s
 import type { ReserveResult, StoreTraits, TakeRequest, TakeResult } from '../store/store.js'
 import type { LocalCounts } from './local-counts.js'
 
-/** Why a decision is made without the store: the store failed, or this process has too much to do. */
+/** Why a decision is made without the store: the store failed, or this process is overloaded. */
 export type DegradedReason = 'failure' | 'overload'
 
 export interface FallbackOptions {
   counts: LocalCounts
   clock: Clock
-  /** How long a denied client should wait before it tries again. */
+  /** How long a denied client should wait before it retries. */
   waitMs: () => number
   /** Called for each degraded decision; for a take, with the strictest mode of its limits. */
   onDegraded: (mode: OnStoreFailure, reason: DegradedReason) => void
@@ -22,14 +22,14 @@ export interface FallbackOptions {
 }
 
 /**
- * Decides without the store. After a failure each policy's `onStoreFailure` decides: `open` allows, `closed` denies,
- * `local` counts in this process. Under overload every policy counts in this process, whatever its
- * `onStoreFailure`: the store is healthy, and a flood must neither allow nor deny all requests.
+ * Decides without the store. After a failure, each policy's `onStoreFailure` decides: `open` allows, `closed` denies,
+ * `local` counts in this process. Under overload, every policy counts in this process: the store is healthy, and a flood
+ * must neither allow nor deny all requests.
  *
- * A cached denial stays a denial: neither an outage nor a flood bypasses it.
+ * A cached denial still denies, during an outage and under overload.
  */
 export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial }: FallbackOptions) {
-  /** The decision for one limit that is not counted. */
+  /** The decision for a limit that is not counted. */
   function uncounted(policy: Policy, cost: number, mode: 'open' | 'closed'): Decision {
     const allowed = mode === 'open'
     return {
@@ -46,7 +46,7 @@ export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial
     }
   }
 
-  /** Takes if all other limits allow it; otherwise only peeks. */
+  /** Takes from these limits if the other limits allow it, else only peeks. */
   function takeLocally(limits: readonly Limit[], mayTake: boolean): ReturnType<LocalCounts['take']> {
     if (mayTake && limits.length > 0) return counts.take(limits)
     return { allowed: true, decisions: limits.map((limit) => counts.peek(limit)) }
@@ -69,7 +69,7 @@ export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial
       return withReason(decision, reason)
     },
 
-    /** A charge is always allowed. Only `local` counts it. */
+    /** A charge is always allowed, but only `local` counts it. */
     charge({ policy, key, cost }: TakeRequest, reason: DegradedReason): Decision {
       assertPolicy(policy)
       assertCharge(policy, cost)
@@ -83,7 +83,7 @@ export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial
       return withReason(decision, reason)
     },
 
-    /** As `take`. Only `local` reserves units here; the store may have executed the reserve before it failed. */
+    /** Like `take`. Only `local` reserves units in this process. The store may have executed the reserve before it failed. */
     reserve(request: Reserve, reason: DegradedReason): ReserveResult {
       const { limits, id } = request
       const denial = cachedDenial?.(
@@ -119,7 +119,7 @@ export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial
       const denial = cachedDenial?.(requests, reason === 'overload')
       if (denial !== undefined) return denial
       const modes = limits.map(() => 'open' as OnStoreFailure)
-      // Several policies that differ only in `onStoreFailure` may name one limit.
+      // Policies that differ only in `onStoreFailure` can belong to one limit.
       for (const [i, { policy }] of requests.entries()) {
         const limit = limitOfRequest[i]!
         modes[limit] = stricter(modes[limit]!, modeOf(policy, reason))
@@ -140,7 +140,7 @@ export function createFallback({ counts, clock, waitMs, onDegraded, cachedDenial
   }
 }
 
-/** A denied take as a denied reserve. */
+/** Converts a denied take to a denied reserve. */
 function withoutReservation(denial: TakeResult, { limits, id }: Reserve): ReserveResult {
   const decisions = denial.decisions.map((decision, i) => {
     return decision && withReservation(decision, limits[i]!, id, 0)

@@ -18,8 +18,8 @@ import type { LocalCounts } from './local-counts.js'
 
 export interface ResilientReservationsOptions {
   store: Store
-  /** One call to the store. Rejects if the store fails, or must not be called, or does not answer in time. */
-  ask: <T>(requests: readonly ResetRequest[], send: (call: Call) => MaybePromise<T>) => Promise<T>
+  /** Makes one guarded call. Rejects if the store fails, must not be called, or does not respond in time. */
+  callStore: <T>(requests: readonly ResetRequest[], send: (call: Call) => MaybePromise<T>) => Promise<T>
   /** Why the store did not decide. Rethrows an error that has no fallback. */
   reasonOf: (error: unknown) => DegradedReason
   fallback: ReturnType<typeof createFallback>
@@ -34,10 +34,10 @@ export interface ResilientReservationsOptions {
  * its id, unless it was counted in this process.
  */
 export function createResilientReservations(options: ResilientReservationsOptions) {
-  const { store, ask, reasonOf, fallback, counts, timers, assertOpen } = options
+  const { store, callStore, reasonOf, fallback, counts, timers, assertOpen } = options
 
   function settleAtStore(limit: SettleLimit, id: string): Promise<SettleResult> {
-    return ask([limit], async (call) => {
+    return callStore([limit], async (call) => {
       assertOperation(store, 'settle')
       return (await store.settle([limit], id, [limit.actual], call))[0]!
     })
@@ -48,7 +48,7 @@ export function createResilientReservations(options: ResilientReservationsOption
     if (settled === undefined) {
       return untilAnswered(() => settleAtStore(limit, id), isOpen, timers)
     }
-    // The reserve may have been charged by the store too, without an answer in time.
+    // The store may have executed the reserve too, without a response in time.
     settleAtStore(limit, id).catch(() => {})
     return settled
   }
@@ -62,7 +62,7 @@ export function createResilientReservations(options: ResilientReservationsOption
     }
   }
 
-  /** A settlement that fails rejects, after a few attempts: its caller must know, and may repeat it. */
+  /** Rejects after a few failed attempts, so that the caller can repeat the settlement later. */
   async function settle(
     requests: readonly ResetRequest[],
     id: string,
@@ -87,7 +87,7 @@ export function createResilientReservations(options: ResilientReservationsOption
     const copies = limits.map(({ policy, key, units }) => ({ policy, key, cost: units }))
     let result: ReserveResult
     try {
-      result = await ask(copies, (call) => {
+      result = await callStore(copies, (call) => {
         assertOperation(store, 'reserve')
         return store.reserve(copies, { id, ttl: ttlMs, maxOpen }, call)
       })

@@ -16,17 +16,17 @@ import type { LocalCounts } from './local-counts.js'
 
 export interface GuardedSlotsOptions {
   store: Store
-  /** One call to the store, with its deadline and its breaker. */
-  ask<T>(requests: readonly ResetRequest[], send: (call: Call) => MaybePromise<T>): Promise<T>
+  /** Makes one guarded call. Rejects if the store fails, must not be called, or does not respond in time. */
+  callStore<T>(requests: readonly ResetRequest[], send: (call: Call) => MaybePromise<T>): Promise<T>
   counts: LocalCounts
   partOf: StoreTraits['partOf']
   /** Milliseconds of a clock that never steps back. */
   now: () => number
 }
 
-/** The slots of a store that can fail. */
-export function createGuardedSlots({ store, ask, counts, partOf, now }: GuardedSlotsOptions) {
-  /** The slots by the part of the store that they are in: a part that fails concerns its own slots only. */
+/** Releases and renews slots of a store that can fail. */
+export function createGuardedSlots({ store, callStore, counts, partOf, now }: GuardedSlotsOptions) {
+  /** Groups slots by their part of the store, so that a failing part affects only its own slots. */
   function byPart(slots: readonly SlotRequest[]): SlotRequest[][] {
     const groups = new Map<string | undefined, SlotRequest[]>()
     for (const slot of slots) {
@@ -38,7 +38,7 @@ export function createGuardedSlots({ store, ask, counts, partOf, now }: GuardedS
     return [...groups.values()]
   }
 
-  /** The slots that are in the store. Those of a decision that was made without the store are not. */
+  /** The slots that are in the store, which those of a degraded decision are not. */
   function inStore(slots: readonly SlotRequest[]): SlotRequest[] {
     for (const slot of slots) assertSlot(slot)
     return slots.filter(({ degraded }) => degraded === undefined)
@@ -51,14 +51,14 @@ export function createGuardedSlots({ store, ask, counts, partOf, now }: GuardedS
   }
 
   return {
-    /** The request with an id, by which its slot can be released if the store does not answer. */
+    /** Adds an id to a request, so that its slot can be released if the store does not respond. */
     withId(request: TakeRequest): TakeRequest {
       // Reject a store without slots before it is called.
       slotStore()
       return { ...request, id: request.id ?? randomId() }
     },
 
-    /** Releases the slots of a call that failed: the store may execute it late, or have executed it. */
+    /** Releases the slots of a failed call, because the store may have executed it, or may execute it late. */
     releaseUnanswered(requests: readonly TakeRequest[], error: unknown): void {
       const slots: SlotRequest[] = []
       let ttlMs = 0
@@ -67,10 +67,10 @@ export function createGuardedSlots({ store, ask, counts, partOf, now }: GuardedS
         slots.push({ policy, key, id })
         ttlMs = Math.max(ttlMs, policy.ttl)
       }
-      if (slots.length === 0 || WAS_NOT_SENT.some((cause) => isFailureOf(error, cause))) return
+      if (slots.length === 0 || NOT_SENT_CAUSES.some((cause) => isFailureOf(error, cause))) return
       const endMs = now() + ttlMs
       const call: Call = {
-        // It waits for a connection for as long as the slots can exist.
+        // The release waits for a connection for as long as the slots can exist.
         get abandoned() {
           return now() >= endMs
         },
@@ -84,21 +84,21 @@ export function createGuardedSlots({ store, ask, counts, partOf, now }: GuardedS
       for (const slot of slots) if (slot.degraded === 'local') results.set(slot, counts.release(slot))
       await Promise.all(
         groups.map(async (group) => {
-          const released = await ask(group, (call) => slotStore().release(group, call))
+          const released = await callStore(group, (call) => slotStore().release(group, call))
           for (const [i, slot] of group.entries()) results.set(slot, released[i]!)
         }),
       )
       return slots.map((slot) => results.get(slot) ?? false)
     },
 
-    /** Rejects if no part of the store answers. */
+    /** Rejects if no part of the store responds. */
     async renew(slots: readonly SlotRequest[]): Promise<(boolean | undefined)[]> {
       const results = new Map<SlotRequest, boolean | undefined>()
       const groups = byPart(inStore(slots))
       for (const slot of slots) if (slot.degraded !== undefined) results.set(slot, counts.renew(slot))
       const answers = await Promise.allSettled(
         groups.map(async (group) => {
-          const renewed = await ask(group, (call) => slotStore().renew(group, call))
+          const renewed = await callStore(group, (call) => slotStore().renew(group, call))
           for (const [i, slot] of group.entries()) results.set(slot, renewed[i])
         }),
       )
@@ -109,5 +109,5 @@ export function createGuardedSlots({ store, ask, counts, partOf, now }: GuardedS
   }
 }
 
-/** The store did not receive the call. */
-const WAS_NOT_SENT = ['breaker-open', 'unreachable'] as const
+/** The causes of failures in which the store did not receive the call. */
+const NOT_SENT_CAUSES = ['breaker-open', 'unreachable'] as const

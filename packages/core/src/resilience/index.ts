@@ -1,9 +1,8 @@
 import type { Decision } from '../decision.js'
-import { show } from '../errors.js'
 import { assertKey } from '../key.js'
-import { optionInvalid } from '../options.js'
 import { assertPolicy } from '../policy/index.js'
 import type { JointReservation } from '../reservations/handle.js'
+import { assertStore } from '../store/assert-store.js'
 import { assertOperation } from '../store/operations.js'
 import { assertBlock, assertRefund, assertTakeUpTo } from '../store/requests.js'
 import {
@@ -39,7 +38,7 @@ import { warnOfListener } from './warnings.js'
 
 export { type FailureOptions, parseFailureOptions, TEST_ENVIRONMENT } from './failure-options.js'
 
-/** A store that always decides, whatever happens to the one behind it. */
+/** A store with a fallback: it decides even if the wrapped store fails. See `withFallback`. */
 export interface ResilientStore extends AsyncStore {
   readonly traits: StoreTraits & { readonly kind: 'guarded' }
   charge(request: TakeRequest): Promise<Decision>
@@ -52,26 +51,30 @@ export interface ResilientStore extends AsyncStore {
   settle(requests: readonly ResetRequest[], id: string, actual: readonly number[]): Promise<SettleResult[]>
   release(slots: readonly SlotRequest[]): Promise<boolean[]>
   renew(slots: readonly SlotRequest[]): Promise<(boolean | undefined)[]>
-  /** For a store in parts, the worst state. */
+  /** The state of the circuit breaker; for a store with several parts, the worst state. */
   readonly breakerState: BreakerState
   close(): Promise<void>
 }
 
 /**
- * Puts a deadline, a circuit breaker, a bound on calls in flight and each policy's `onStoreFailure` around a store.
- * Wrap a store once and share the result: each wrapper has its own circuit breaker.
+ * Adds a timeout, a circuit breaker, a bound on requests in flight and each policy's `onStoreFailure` to a store.
+ * `createLimiter` adds this to every remote store, so call it only to use a store directly. Wrap a store once and share the
+ * result, because each wrapper has its own circuit breaker.
  *
- * Only a call that was sent and failed, or a missing connection, is evidence against the store. A queue in this
- * process, a blocked event loop and a CPU quota are not: such calls wait longer, up to `connectTimeoutMs`, and are
- * then counted in this process.
+ * Only failed calls and missing connections count as failures of the store. Delays in this process, such as a blocked event
+ * loop or a used-up CPU quota, do not: such calls wait up to `connectTimeoutMs`, and are then counted in this process.
+ * `docs/operators/reliability.md` has the details.
  *
- * `createLimiter` does this to every store that needs it. `docs/operators/reliability.md` describes the behaviour.
+ * @example
+ * ```ts
+ * const store = withFallback(new RedisStore('redis://localhost:6379'), { deadlineMs: 100 })
+ * const decision = await store.check({ policy, key: 'user:123', cost: 1 })
+ * ```
  */
 export function withFallback(store: Store, options: FailureOptions = {}): ResilientStore {
   const { deadlineMs, connectTimeoutMs, maxInFlight, onEvent, timers, loop, clock, random } =
     parseFailureOptions(options)
-  if (typeof store?.check !== 'function')
-    throw optionInvalid('store', `store must be a Store, got ${show(store)}.`)
+  assertStore(store, 'withFallback')
   const traits = store.traits ?? {}
   const longestWaitMs = Math.max(connectTimeoutMs, deadlineMs)
 
@@ -103,14 +106,14 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
   })
 
   let inFlight = 0
-  let hasAnswered = false
+  let hasResponded = false
   let isUp = true
   let isClosed = false
-  /** Calls that time out at one moment fail together: they share an error, and the breaker counts it once. */
+  /** Calls that time out at the same time share an error, so the breaker counts one failure. */
   let timeout = { atMs: -1, error: undefined as unknown }
 
   function emit(event: FailureEvent): void {
-    // An error in the listener must not fail a request, and must not go unnoticed.
+    // An error of the listener must not fail a request, so it becomes a warning.
     try {
       const result: unknown = onEvent(event)
       if (isPromise(result)) result.then(undefined, warnOfListener)
@@ -131,7 +134,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     if (isClosed) throw storeClosed()
   }
 
-  /** The breaker in front of these requests, or undefined for malformed ones: the store rejects them itself. */
+  /** The circuit breaker for these requests; undefined for malformed ones, which the store rejects. */
   function circuitOf(requests: readonly ResetRequest[]): Circuit | undefined {
     if (traits.partOf === undefined) return breakers.of(undefined)
     try {
@@ -142,10 +145,10 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
   }
 
   /**
-   * One call to the store. If it fails, must not be made or is not answered in time, `instead` gives the answer, or
-   * throws.
+   * Makes one guarded call. If it fails, must not be made, or gets no response in time, returns the result of `instead`, or
+   * throws its error.
    */
-  function ask<T>(
+  function callStore<T>(
     requests: readonly ResetRequest[],
     send: (call: Call) => MaybePromise<T>,
     instead: (error: unknown) => T = rethrow,
@@ -154,8 +157,8 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       function giveUp(error: unknown): void {
         try {
           resolve(instead(error))
-        } catch (unanswerable) {
-          reject(unanswerable)
+        } catch (finalError) {
+          reject(finalError)
         }
       }
 
@@ -170,7 +173,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       const deadline = deadlines.start(sentMs + deadlineMs, onDue)
       inFlight += requests.length
 
-      /** False if the call has ended before. */
+      /** Ends the call. Returns false if it had already ended. */
       function end(): boolean {
         if (call.abandoned) return false
         call.abandoned = true
@@ -179,13 +182,13 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         return true
       }
 
-      function onAnswer(answer: T): void {
+      function onResult(result: T): void {
         if (!end()) return
-        hasAnswered = true
+        hasResponded = true
         circuit?.succeeded(permit)
         overload.answered()
         if (!isUp && breakers.state() === 'closed') setUp(true)
-        resolve(answer)
+        resolve(result)
       }
 
       function onFailure(error: unknown, stallMs = 0): void {
@@ -193,23 +196,23 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         if (!isStoreFailure(error) || isFailureOf(error, 'overload')) circuit?.ignored(permit)
         else {
           emit({ type: 'call-failed', isTimeout: isFailureOf(error, 'timeout'), error })
-          // After a cold start without an answer, later checks do not wait for as long again.
+          // After a cold start without a response, later checks must not wait as long again.
           const isDefinite =
-            isFailureOf(error, 'unreachable') || (!hasAnswered && isFailureOf(error, 'timeout'))
+            isFailureOf(error, 'unreachable') || (!hasResponded && isFailureOf(error, 'timeout'))
           circuit?.failed(permit, error, { isDefinite, stallMs })
-          if (!hasAnswered) setUp(false, error)
+          if (!hasResponded) setUp(false, error)
         }
         giveUp(error)
       }
 
-      /** The store has `deadlineMs` from when the call is on the wire; time in this process's queue does not count. */
+      /** The store has `deadlineMs` from when the call was sent; time in this process's queue does not count. */
       function onDue(nowMs: number): number | undefined {
         const waitedMs = nowMs - sentMs
         const silentMs = silentMsOf(requests) ?? waitedMs
         const isSilent = silentMs >= deadlineMs
-        if (waitedMs < longestWaitMs && !(isSilent && hasAnswered)) {
-          const lookAgainMs = isSilent ? deadlineMs : deadlineMs - silentMs
-          return Math.min(nowMs + lookAgainMs, sentMs + longestWaitMs)
+        if (waitedMs < longestWaitMs && !(isSilent && hasResponded)) {
+          const nextMs = isSilent ? deadlineMs : deadlineMs - silentMs
+          return Math.min(nowMs + nextMs, sentMs + longestWaitMs)
         }
         onFailure(isSilent ? timeoutAt(nowMs) : QUEUED_TOO_LONG, deadlineMs)
         return undefined
@@ -217,15 +220,15 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
 
       try {
         const answer = send(call)
-        if (isPromise(answer)) answer.then(onAnswer, (error) => onFailure(error))
-        else onAnswer(answer)
+        if (isPromise(answer)) answer.then(onResult, (error) => onFailure(error))
+        else onResult(answer)
       } catch (error) {
         onFailure(error)
       }
     })
   }
 
-  /** Undefined if the store does not measure it, or rejects the requests as malformed. */
+  /** Undefined if the store does not measure it, or the requests are malformed. */
   function silentMsOf(requests: readonly ResetRequest[]): number | undefined {
     try {
       const silentMs = traits.silentMs?.(requests)
@@ -237,7 +240,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
 
   function timeoutAt(atMs: number): unknown {
     if (timeout.atMs !== atMs) {
-      const afterMs = hasAnswered ? deadlineMs : longestWaitMs
+      const afterMs = hasResponded ? deadlineMs : longestWaitMs
       const reason = traits.waitsFor?.()
       const message = `The store did not answer within ${afterMs} ms${reason === undefined ? '' : `: ${reason}`}.`
       timeout = { atMs, error: storeFailed('timeout', message) }
@@ -245,16 +248,16 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     return timeout.error
   }
 
-  /** Copied: the caller may reuse the object while the store decides. Malformed requests are left to the store. */
+  /** Copies a request, because the caller can reuse the object. Malformed requests are left for the store to reject. */
   function copyOf(request: TakeRequest): TakeRequest {
     if (isSlot(request)) return slots.withId(request)
     return request instanceof Object ? { ...request } : request
   }
 
-  const slots = createGuardedSlots({ store, ask, counts, partOf: traits.partOf, now: timers.now })
+  const slots = createGuardedSlots({ store, callStore, counts, partOf: traits.partOf, now: timers.now })
 
   return Object.freeze({
-    ...createResilientReservations({ store, ask, reasonOf, fallback, counts, timers, assertOpen }),
+    ...createResilientReservations({ store, callStore, reasonOf, fallback, counts, timers, assertOpen }),
 
     traits: {
       kind: 'guarded' as const,
@@ -269,12 +272,12 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       // Not `async`: that would be one more promise for each check.
       try {
         assertOpen()
-        // Copied: the caller may reuse the object while the store decides.
+        // Copied, because the caller can reuse the object.
         const { policy, key, cost } = request
         const copy = isSlot(request) ? slots.withId(request) : { policy, key, cost }
         const denial = traits.cachedDenial?.([copy], false)?.decisions[0]
         if (denial !== undefined) return Promise.resolve(denial)
-        return ask(
+        return callStore(
           [copy],
           (call) => store.check(copy, call),
           (error) => {
@@ -294,7 +297,9 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       const denial = traits.cachedDenial?.(copies, false)
       if (denial !== undefined) return denial
       try {
-        return await ask(copies, (call) => store.take(Array.isArray(requests) ? copies : requests, call))
+        return await callStore(copies, (call) =>
+          store.take(Array.isArray(requests) ? copies : requests, call),
+        )
       } catch (error) {
         const reason = reasonOf(error)
         if (error !== TOO_MANY_IN_FLIGHT) slots.releaseUnanswered(copies, error)
@@ -307,7 +312,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       const { policy, key, cost } = request
       const copy = { policy, key, cost }
       try {
-        return await ask([copy], (call) => store.peek(request, call))
+        return await callStore([copy], (call) => store.peek(request, call))
       } catch (error) {
         return fallback.decide('peek', copy, reasonOf(error))
       }
@@ -318,7 +323,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       const { policy, key, cost } = request
       const copy = { policy, key, cost }
       try {
-        return await ask([copy], (call) => {
+        return await callStore([copy], (call) => {
           assertOperation(store, 'charge')
           return store.charge(request, call)
         })
@@ -327,7 +332,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       }
     },
 
-    /** Without the store, the result is that of a degraded check of `min` units. */
+    /** The fallback is a degraded check of `min` units. */
     async takeUpTo(request: TakeUpToRequest): Promise<TakeUpToResult> {
       assertOpen()
       const copy = { ...request }
@@ -335,7 +340,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       const denial = traits.cachedDenial?.([limit], false)?.decisions[0]
       if (denial !== undefined) return { taken: 0, decision: denial, windowEndMs: undefined }
       try {
-        return await ask([limit], (call) => {
+        return await callStore([limit], (call) => {
           assertOperation(store, 'takeUpTo')
           return store.takeUpTo(copy, call)
         })
@@ -347,15 +352,15 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       }
     },
 
-    /** Rejects if the block fails, so that the caller knows that the key is not blocked. */
+    /** Has no fallback: rejects if the block fails. */
     async block(request: BlockRequest): Promise<void> {
       assertOpen()
       assertBlock(request)
       assertOperation(store, 'block')
-      await ask([request], (call) => store.block(request, call))
+      await callStore([request], (call) => store.block(request, call))
     },
 
-    /** Returns 0 if the refund fails, and does not repeat it: it may have been executed. */
+    /** Returns 0 if the refund fails. It is not repeated, because the store may have executed it. */
     async refund(request: RefundRequest): Promise<number> {
       assertOpen()
       if (request.degraded !== undefined) {
@@ -363,7 +368,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         return request.degraded === 'local' ? counts.refund(request) : 0
       }
       try {
-        return await ask([request], (call) => store.refund(request, call))
+        return await callStore([request], (call) => store.refund(request, call))
       } catch (error) {
         reasonOf(error)
         assertRefund(request)
@@ -381,13 +386,13 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       return slots.renew(slotRequests)
     },
 
-    /** Rejects if the reset fails, so that the caller knows that the key was not reset. */
+    /** Has no fallback: rejects if the reset fails. */
     async reset(request: ResetRequest): Promise<void> {
       assertOpen()
       assertPolicy(request.policy)
       assertKey(request.key)
       counts.reset(request)
-      await ask([request], (call) => store.reset(request, call))
+      await callStore([request], (call) => store.reset(request, call))
     },
 
     async close(): Promise<void> {
@@ -397,15 +402,21 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
   })
 }
 
-/** The shortest wait of a degraded denial: HTTP announces waits in whole seconds. */
+/** The minimum wait of a degraded denial, because HTTP has waits in whole seconds. */
 const SHORTEST_WAIT_MS = 1000
 
 const BREAKER_OPEN = storeFailed(
   'breaker-open',
-  'The circuit breaker is open: the store failed a moment ago.',
+  'The circuit breaker is open, because recent calls to the store failed.',
 )
-const TOO_MANY_IN_FLIGHT = storeFailed('overload', 'Too many requests wait for the store already.')
-const QUEUED_TOO_LONG = storeFailed('overload', 'The request waited too long in the queue of this process.')
+const TOO_MANY_IN_FLIGHT = storeFailed(
+  'overload',
+  'Too many requests are waiting for the store (maxInFlight).',
+)
+const QUEUED_TOO_LONG = storeFailed(
+  'overload',
+  'The request waited too long in the queue of this process (connectTimeoutMs).',
+)
 
 function rethrow(error: unknown): never {
   throw error

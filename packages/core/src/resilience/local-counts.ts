@@ -6,16 +6,16 @@ import type { Limit } from '../store/requests.js'
 import type { RefundRequest, ResetRequest, SettleResult, SlotRequest, TakeRequest } from '../store/store.js'
 import { shareOf } from './share.js'
 
-/** Counts requests in this process, against its share of each limit, while the store cannot count them. */
+/** Counts requests in this process, against its share of each limit, while the store is unavailable. */
 export interface LocalCounts {
   check(request: TakeRequest): Decision
   peek(request: TakeRequest): Decision
-  /** Takes from all of these limits or from none. */
+  /** Takes from every limit or from none. */
   take(limits: readonly Limit[]): { allowed: boolean; decisions: Decision[] }
   charge(request: TakeRequest): Decision
-  /** Reserves from all of these limits or from none. */
+  /** Reserves units of every limit or of none. */
   reserve(limits: readonly ReserveLimit[], request: Reserve): { allowed: boolean; decisions: Decision[] }
-  /** Settles what was reserved here. Undefined if nothing was. */
+  /** Settles a reservation of this process. Returns undefined if there is none with this id. */
   settle(limit: SettleLimit, id: string): SettleResult | undefined
   refund(request: RefundRequest): number
   release(slot: SlotRequest): boolean
@@ -34,13 +34,13 @@ export interface LocalCountsOptions {
 }
 
 /**
- * Counts start empty with each outage and are not carried over to the store. An outage within 10 s of another continues
- * with its counts: a store that comes and goes must not give every client a new share each time.
+ * Counts start at zero with each outage, and are not carried over to the store. An outage within 10 s of another continues
+ * its counts, so that an unstable store does not give every client a new share each time.
  */
 export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): LocalCounts {
   let counts: MemoryStore | undefined
   let sinceMs = 0
-  /** The ids that were reserved here. An id that was not belongs to the store. */
+  /** The ids of reservations of this process. Other ids belong to the store. */
   const reservedIds = new Set<string>()
   let upSinceMs: number | undefined
 
@@ -61,16 +61,16 @@ export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): L
     return counts
   }
 
-  /** A cost above the share: it has to wait for the store. */
-  function tooDear(request: TakeRequest): Decision {
+  /** The denial of a cost above the share, which must wait for the store. */
+  function denialAboveShare(request: TakeRequest): Decision {
     const { policy, key, cost } = request
-    const look = current().peek({ policy: shareOf(request.policy), key, cost: 1 })
-    return { ...asLocal(look, policy.limit), cost, allowed: false, retryAfterMs: waitMs(), delayMs: 0 }
+    const peek = current().peek({ policy: shareOf(request.policy), key, cost: 1 })
+    return { ...asLocal(peek, policy.limit), cost, allowed: false, retryAfterMs: waitMs(), delayMs: 0 }
   }
 
   function peek(request: TakeRequest): Decision {
     const policy = shareOf(request.policy)
-    if (request.cost > policy.limit) return tooDear(request)
+    if (request.cost > policy.limit) return denialAboveShare(request)
     return asLocal(current().peek({ ...request, policy }), request.policy.limit)
   }
 
@@ -88,7 +88,7 @@ export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): L
 
     check(request) {
       const policy = shareOf(request.policy)
-      if (request.cost > policy.limit) return tooDear(request)
+      if (request.cost > policy.limit) return denialAboveShare(request)
       return asLocal(current().check({ ...request, policy }), request.policy.limit)
     },
 
@@ -130,7 +130,7 @@ export function createLocalCounts({ clock, now, waitMs }: LocalCountsOptions): L
 
     refund(request) {
       dropOld()
-      // Units of earlier outages are no longer counted here.
+      // Units of earlier outages are no longer counted.
       if (counts === undefined || request.timeMs < sinceMs) return 0
       return counts.refund({ ...request, policy: shareOf(request.policy) })
     },

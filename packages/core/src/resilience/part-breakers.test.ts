@@ -193,7 +193,7 @@ describe('the circuit breakers of a store in parts', () => {
     }
   }
 
-  it('keep the parts that are up in use', async () => {
+  it('keep available parts in use', async () => {
     const { pass, guarded, changes, down, check } = setUpParts()
     down.add('a')
     for (let i = 0; i < 5; i++) expect(await check(`a${i}`)).toBe('failed')
@@ -238,7 +238,7 @@ describe('the circuit breakers of a store in parts', () => {
     expect(changes().slice(3)).toStrictEqual(['a half-open', 'a closed'])
   })
 
-  it('do not spend a probe on a take that another part stops', async () => {
+  it('do not use a probe for a take that another part stops', async () => {
     const { pass, down, check, take } = setUpParts()
     down.add('a').add('b')
     await times(5, () => check('a'))

@@ -9,9 +9,9 @@ import {
 
 interface BreakerChange {
   state: BreakerState
-  /** The part of the store; undefined for a store of one part. */
+  /** The part of the store; undefined for a store with a single part. */
   part: string | undefined
-  /** The error that opened it. */
+  /** The failure that opened the breaker. */
   error?: unknown
 }
 
@@ -19,11 +19,11 @@ export interface BreakersOptions extends Omit<BreakerOptions, 'onChange'> {
   onChange: (change: BreakerChange) => void
 }
 
-/** A circuit breaker for each part of a store: parts that are up stay in use. */
+/** A circuit breaker for each part of a store, so that available parts stay in use. */
 export function createBreakers({ now, random, onChange }: BreakersOptions) {
   const parts = new Map<string | undefined, Part>()
   /** Parts whose breaker is not closed. */
-  const troubled = new Set<Part>()
+  const failingParts = new Set<Part>()
   let sweptMs = 0
 
   function partOf(name: string | undefined): Part {
@@ -36,8 +36,8 @@ export function createBreakers({ now, random, onChange }: BreakersOptions) {
         now,
         random,
         onChange(state, error) {
-          if (state === 'closed') troubled.delete(part)
-          else troubled.add(part)
+          if (state === 'closed') failingParts.delete(part)
+          else failingParts.add(part)
           onChange({ state, part: name, error })
         },
       }),
@@ -46,14 +46,14 @@ export function createBreakers({ now, random, onChange }: BreakersOptions) {
     return part
   }
 
-  /** Removes parts without calls: such a part may be gone, its keys moved, and would look down forever. */
+  /** Removes failing parts without calls: their keys may have moved, so their breakers would never close. */
   function removeUnused(): void {
     if (now() - sweptMs < UNUSED_AFTER_MS) return
     sweptMs = now()
-    for (const part of troubled) {
+    for (const part of failingParts) {
       if (!part.isUsed) {
         parts.delete(part.name)
-        troubled.delete(part)
+        failingParts.delete(part)
         onChange({ state: 'closed', part: part.name })
       }
       part.isUsed = false
@@ -63,7 +63,7 @@ export function createBreakers({ now, random, onChange }: BreakersOptions) {
   function usedPart(name: string | undefined): Breaker {
     const part = partOf(name)
     part.isUsed = true
-    if (troubled.size > 0) removeUnused()
+    if (failingParts.size > 0) removeUnused()
     return part.breaker
   }
 
@@ -79,17 +79,17 @@ export function createBreakers({ now, random, onChange }: BreakersOptions) {
 
     /** The worst state. */
     state(): BreakerState {
-      const states = [...troubled].map(({ breaker }) => breaker.state)
+      const states = [...failingParts].map(({ breaker }) => breaker.state)
       return states.includes('open') ? 'open' : (states[0] ?? 'closed')
     },
 
-    /** Every part may be back. */
+    /** Reports that every part may be available again. */
     retrySoon() {
-      for (const { breaker } of troubled) breaker.retrySoon()
+      for (const { breaker } of failingParts) breaker.retrySoon()
     },
 
     /** The longest wait. */
-    waitMs: () => Math.max(0, ...[...troubled].map(({ breaker }) => breaker.waitMs())),
+    waitMs: () => Math.max(0, ...[...failingParts].map(({ breaker }) => breaker.waitMs())),
   }
 }
 
@@ -101,13 +101,13 @@ interface Part {
 
 const UNUSED_AFTER_MS = 10_000
 
-/** For one call that needs several parts: each must give a permit. */
+/** A circuit for a call that needs several parts. Each part must give a permit. */
 function inSeries(breakers: readonly Breaker[]): Circuit {
   let permits: number[] = []
-  let answersBefore: number[] = []
+  let successesBefore: number[] = []
   return {
     acquire() {
-      answersBefore = breakers.map((breaker) => breaker.answers)
+      successesBefore = breakers.map((breaker) => breaker.successes)
       permits = breakers.map((breaker) => breaker.acquire())
       if (!permits.includes(NO_PERMIT)) return 0
       for (const [i, breaker] of breakers.entries()) {
@@ -118,12 +118,12 @@ function inSeries(breakers: readonly Breaker[]): Circuit {
     succeeded() {
       for (const [i, breaker] of breakers.entries()) breaker.succeeded(permits[i]!)
     },
-    /** The failing part is unknown: parts that have answered other calls meanwhile are not blamed. */
+    /** The failing part is unknown, so parts that have succeeded in the meantime are not blamed. */
     failed(_permit, error, how) {
-      const suspects = breakers.filter((breaker, i) => breaker.answers === answersBefore[i])
-      const blamed = suspects.length > 0 ? suspects : breakers
+      const suspects = breakers.filter((breaker, i) => breaker.successes === successesBefore[i])
+      const blamedBreakers = suspects.length > 0 ? suspects : breakers
       for (const [i, breaker] of breakers.entries()) {
-        if (blamed.includes(breaker)) breaker.failed(permits[i]!, error, how)
+        if (blamedBreakers.includes(breaker)) breaker.failed(permits[i]!, error, how)
         else breaker.ignored(permits[i]!)
       }
     },

@@ -183,7 +183,7 @@ describe('a settlement', () => {
     expect(left(policies.open)).toBe(8)
   })
 
-  it('whose answer was lost is repeated, and has given back once', async () => {
+  it('is repeated after a lost response, and gives back once', async () => {
     const { store, reserve, settle, pass, left } = setUp()
     await reserve('open', 6)
     store.state = 'hanging'

@@ -2,8 +2,7 @@ import { definePolicy, type LeakyBucketPolicy, type Policy, type TokenBucketPoli
 import { nearestFittingRate, type Rate } from '../units/rate.js'
 
 /**
- * The share of one process in a limit that `instances` processes share: limit and rate divided by their number. The
- * limit is rounded down, but is at least 1.
+ * One process's share of a policy: limit and rate divided by `instances`. The limit is rounded down, but is at least 1.
  */
 export function shareOf<P extends Policy>(policy: P): P {
   if (policy.instances === 1) return policy
@@ -18,14 +17,14 @@ export function shareOf<P extends Policy>(policy: P): P {
 const shares = new WeakMap<Policy, Policy>()
 
 function divided(policy: Policy): Policy {
-  // A count in this process has no leases.
+  // Local counts have no leases.
   const { instances, lease: _, ...options } = policy
   const limit = Math.max(1, Math.floor(policy.limit / instances))
   const share = 'full' in policy ? dividedBucket(policy, instances, limit) : { limit }
   return definePolicy({ ...inUnits(options), ...share })
 }
 
-/** Writes durations with a unit: a number of milliseconds that looks like seconds would print a warning. */
+/** Writes durations with a unit, because a number that looks like seconds would print a warning. */
 function inUnits({ window, blockFor, ...options }: { window?: number | string; blockFor?: number }): object {
   return {
     ...options,
@@ -45,8 +44,8 @@ function dividedBucket(
 
 function dividedRate(n: number, d: number, instances: number, capacity: number): Rate {
   const perSecond = (n / d / instances) * 1_000_000
-  // Above one per microsecond, a whole number per second is close enough, and a fraction could be too long to write. A
-  // rate that fills the bucket in one microsecond is the fastest that makes a difference.
+  // Above one unit per microsecond, a whole number per second is precise enough, and a fraction could be too long. A rate
+  // that fills the bucket within one microsecond is the highest useful rate.
   if (perSecond >= 1_000_000) return Math.floor(Math.min(perSecond, capacity * 1_000_000))
   // Exact, unless the number of instances makes the fraction too large or the rate slower than one per year.
   return nearestFittingRate(capacity, { n: BigInt(n), d: BigInt(d) * BigInt(instances) })

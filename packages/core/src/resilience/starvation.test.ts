@@ -71,7 +71,7 @@ describe('a process that is starved of CPU', () => {
     expect(events).toStrictEqual([])
   })
 
-  it('is reported once when timers were late by 500 ms within a second, and once when that is over', async () => {
+  it('is reported once when timers were late by 500 ms within a second, and once when it ends', async () => {
     const { store, guarded, timers, eventsOf, pass } = guardFallible()
     store.state = 'hanging'
     async function check(blockedMs: number) {
@@ -96,9 +96,9 @@ function guardMeasured(silentMs: () => number) {
   return guardFallible({ traits: { silentMs } })
 }
 
-describe('a store that measures its silence', () => {
+describe('a store with silentMs', () => {
   it.each([open, closed])(
-    'and is not silent is waited for up to connectTimeoutMs, then $name counts locally',
+    'can take up to connectTimeoutMs while it is not silent, then $name counts locally',
     async (policy) => {
       const { store, guarded, pass, events, eventsOf } = guardMeasured(() => 0)
       await guarded.check(request)
@@ -121,7 +121,7 @@ describe('a store that measures its silence', () => {
     },
   )
 
-  it('and is not silent is still used when it replies after the deadline', async () => {
+  it('is still used if it responds after the deadline without being silent', async () => {
     const { store, guarded, pass, events } = guardMeasured(() => DEADLINE_MS - 0.001)
     await guarded.check(request)
     store.state = 'hanging'
@@ -132,7 +132,7 @@ describe('a store that measures its silence', () => {
     expect(events).toStrictEqual([])
   })
 
-  it('and stalls once makes many calls late, and the breaker stays closed: a stall is not an outage', async () => {
+  it('keeps the breaker closed if one stall makes many calls late', async () => {
     const { store, guarded, pass, eventsOf } = guardMeasured(() => DEADLINE_MS)
     for (let stall = 0; stall < 5; stall++) {
       store.state = 'up'
@@ -152,7 +152,7 @@ describe('a store that measures its silence', () => {
   })
 
   it.each([DEADLINE_MS, Number.POSITIVE_INFINITY])(
-    'and never answers in time, silent for %d ms, fails at the deadline and opens the breaker',
+    'fails at the deadline and opens the breaker if it never responds in time, silent for %d ms',
     async (silentMs) => {
       const { store, guarded, pass, eventsOf } = guardMeasured(() => silentMs)
       await guarded.check(request)
@@ -170,7 +170,7 @@ describe('a store that measures its silence', () => {
     },
   )
 
-  it('and falls silent during the wait fails at the next look', async () => {
+  it('fails at the next check if it becomes silent during the wait', async () => {
     let silentMs = 0
     const { store, guarded, pass, eventsOf } = guardMeasured(() => silentMs)
     await guarded.check(request)

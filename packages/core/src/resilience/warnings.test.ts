@@ -74,7 +74,7 @@ it('overload prints one warning each time that it begins', async () => {
     await guarded.check(request)
   }
   expect(await codes()).toHaveLength(2)
-  expect(warnings[0]?.message).toContain('Too many checks wait for the store.')
+  expect(warnings[0]?.message).toContain('Too many checks are waiting for the store.')
 })
 
 it('a starved process prints one warning with the lost time', async () => {

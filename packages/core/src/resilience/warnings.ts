@@ -2,13 +2,14 @@ import { warn } from '../warn.js'
 import type { FailureEvent } from './events.js'
 
 /**
- * Prints each change as one process warning: for limiters without an `onEvent` listener, so that a limit which does
- * not hold is never silent.
+ * Returns an `onEvent` listener that prints each change as one process warning. The default, so that operators notice when
+ * limits do not hold.
  */
 export function warnOnChange(): (event: FailureEvent) => void {
   return (event) => {
     if (event.type === 'store') {
-      if (event.isUp) warn('STORE_RECOVERED', 'The store is available again; limits are shared and exact.')
+      if (event.isUp)
+        warn('STORE_RECOVERED', 'The store is available again. Limits are shared and exact again.')
       else
         warn(
           'STORE_UNAVAILABLE',
@@ -18,13 +19,13 @@ export function warnOnChange(): (event: FailureEvent) => void {
     if (event.type === 'starved' && event.isStarved) {
       warn(
         'PROCESS_STARVED',
-        `This process could not run for ${Math.round(event.lateMs)} ms: the event loop is blocked or the CPU quota is used up. Checks wait for the store longer than their deadline.`,
+        `This process could not run for ${Math.round(event.lateMs)} ms: its event loop is blocked, or its CPU quota is used up. Checks wait for the store longer than their deadline.`,
       )
     }
     if (event.type === 'overload' && event.isOverloaded) {
       warn(
         'OVERLOADED',
-        'Too many checks wait for the store. The excess is counted in this process until the queue is shorter; the store itself is healthy.',
+        'Too many checks are waiting for the store. Further checks are counted in this process until the queue is shorter. The store itself is healthy.',
       )
     }
   }
@@ -32,7 +33,7 @@ export function warnOnChange(): (event: FailureEvent) => void {
 
 let hasWarnedOfListener = false
 
-/** Once per process: a listener that fails usually fails for every event. */
+/** Warns once per process, because a listener usually fails for every event. */
 export function warnOfListener(error: unknown): void {
   if (hasWarnedOfListener) return
   hasWarnedOfListener = true

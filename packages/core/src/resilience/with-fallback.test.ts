@@ -116,7 +116,7 @@ describe('an outage under load', () => {
 })
 
 describe('a decision without the store', () => {
-  it('is about the requests of the take at the time of the call, also if the caller changes the list', async () => {
+  it('uses the requests at the time of the call, also if the caller changes the list', async () => {
     const { store, guarded, check, pass } = setUp()
     await check()
     store.state = 'hanging'
@@ -390,7 +390,7 @@ describe('events', () => {
 })
 
 describe('local counting', () => {
-  it('ends with the outage, and the shared count continues where it was', async () => {
+  it('ends with the outage, and the shared count continues', async () => {
     const { store, check, pass, openBreaker } = setUp()
     await check(local, 4)
     await openBreaker()
@@ -414,7 +414,7 @@ describe('local counting', () => {
     }
   })
 
-  it('allows at most the share of each process, whatever the store does', async () => {
+  it('allows at most the share of each process, for any behaviour of the store', async () => {
     const steps = fc.array(
       fc.record({
         state: fc.constantFrom('failing', 'hanging', 'failing', 'up'),
@@ -502,7 +502,7 @@ describe('with a denial cache', () => {
   const full = { policy: local, key: 'full', cost: 10 }
   const flood = { policy: open, key: 'flood', cost: 1 }
 
-  it('a cached denial is used before the breaker, and neither closes it nor spends its probe', async () => {
+  it('a cached denial is used before the breaker, and does not affect its state', async () => {
     const { store, guarded, pass, eventsOf } = setUpCached()
     await guarded.check(full)
     await guarded.check(full)

@@ -65,7 +65,7 @@ describe('acquire', () => {
     expect(limiter.peek('k').remaining).toBe(2)
   })
 
-  it('releases at the end of a block, also after an error', async () => {
+  it('releases the slot at the end of an await using block, also after an error', async () => {
     const { limiter } = inMemory()
     const work = async () => {
       await using slot = limiter.acquire('k')
@@ -121,7 +121,7 @@ function onFallible(onStoreFailure: 'open' | 'closed' | 'local', { instances = 1
   return { limiter, store, guarded, pass: inSteps(pass), free, own }
 }
 
-describe('a store that is lost', () => {
+describe('an unavailable store', () => {
   it('open: allows without a slot, which nothing renews or releases', async () => {
     const { limiter, store, pass } = onFallible('open')
     store.state = 'failing'

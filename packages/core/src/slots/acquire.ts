@@ -18,13 +18,13 @@ import { type Renewals, renewals } from './renewals.js'
 export interface Slot extends Decision, HeldSlots {
   readonly id: string
   /**
-   * How it was decided without the store. While the slot is held: set as long as the store does not answer its renewals,
-   * unless the policy is `closed`.
+   * The fallback that decided. For a held slot also set while the store does not respond to its renewals, unless the policy
+   * is `closed`.
    */
   readonly degraded?: 'open' | 'closed' | 'local'
 }
 
-/** The result of a take. If it is allowed, its slots are held until they are released. */
+/** The result of `takeAndHold`. If it is allowed, its slots are held until they are released. */
 export interface HeldTake extends TakeResult, HeldSlots {}
 
 /** Acquires a slot of the policy, and renews it until it is released. */
@@ -65,7 +65,7 @@ export async function takeAndHold(store: Store, requests: readonly TakeRequest[]
   return withHandle({ ...result, decisions }, held)
 }
 
-/** Holds the slots among these decisions. Only a decision that took a slot has its id. */
+/** Holds the slots of these decisions. Only decisions that took a slot have an id. */
 function hold(
   store: Store,
   requests: readonly Pick<TakeRequest, 'policy' | 'key'>[],
@@ -96,7 +96,7 @@ function markDegraded(decision: Decision, mode: Decision['degraded']): void {
   else marked.degraded = mode
 }
 
-/** Adds the handle to the same object, whose `degraded` may still change. The signal is made when it is read. */
+/** Adds the handle to the same object, whose `degraded` can still change. The signal is created when it is first read. */
 function withHandle<T extends object>(result: T, held: HeldSlots): T & HeldSlots {
   return Object.defineProperties(result, Object.getOwnPropertyDescriptors(held)) as T & HeldSlots
 }
@@ -105,7 +105,7 @@ function assertConcurrency(policy: Policy): void {
   if (policy.algorithm === 'concurrency') return
   throw new TidegateError(
     'OPERATION_UNSUPPORTED',
-    `acquire needs a concurrency policy, and "${policy.name}" is a ${policy.algorithm} policy. Use check, or concurrency({ limit: 10 }).`,
+    `acquire needs a concurrency policy, got the ${policy.algorithm} policy "${policy.name}". Use check, or a policy such as concurrency({ limit: 10 }).`,
     { field: 'policy' },
   )
 }

@@ -85,7 +85,7 @@ describe('a held slot', () => {
     expect(released).toEqual(['a'])
   })
 
-  it('is released at once, before the answer is awaited', () => {
+  it('sends the release immediately', () => {
     const held = hold(['a'])
     void held.release()
     expect(free()).toBe(2)
@@ -117,14 +117,14 @@ describe('a held slot', () => {
     expect(free()).toBe(2)
   })
 
-  it('leaves a block without an error if the store fails', async () => {
+  it('does not throw at the end of an await using block if the store fails', async () => {
     const held = hold(['a'])
     isDown = true
     await expect(held[Symbol.asyncDispose]()).resolves.toBeUndefined()
   })
 })
 
-describe('a store that is lost', () => {
+describe('an unavailable store', () => {
   it.each(['open', 'local'] as const)(
     '%s: work continues, and the slot is marked',
     async (onStoreFailure) => {
@@ -146,7 +146,7 @@ describe('a store that is lost', () => {
     expect(free()).toBe(1)
   })
 
-  it('aborts once the store is back and says that the slot is gone', async () => {
+  it('aborts once the store is available and reports that the slot is gone', async () => {
     const held = hold(['a'])
     isDown = true
     await pass(20_000)
@@ -183,7 +183,7 @@ describe('a store that is lost', () => {
     expect(held.signal.aborted).toBe(false)
   })
 
-  it('a slot that was counted in this process is not lost with its count', async () => {
+  it('a slot that was counted in this process is not lost when its count is dropped', async () => {
     const held = hold(['a'], { degraded: 'local' })
     await pass(4000)
     expect(held.signal.aborted).toBe(false)
@@ -201,7 +201,7 @@ describe('several slots', () => {
     expect(free()).toBe(2)
   })
 
-  it('none at all are not held', async () => {
+  it('are not held if there are none', async () => {
     const held = hold([])
     expect([await held.release(), held.signal.aborted, timers.created]).toEqual([false, false, 0])
   })

@@ -6,19 +6,19 @@ import type { FullStore, SlotRequest } from '../store/store.js'
 import { type AbortSignal, createAbort } from './lazy-abort.js'
 import type { HeldSlot, LossReason, Renewals } from './renewals.js'
 
-/** Slots in the hands of their holder. They are renewed until they are released or lost. */
+/** Held slots, which are renewed until they are released or lost. */
 export interface HeldSlots {
   /**
-   * Aborted with `SLOT_LOST` when the store no longer has a slot. With `onStoreFailure: 'closed'` also when a slot could
-   * not be renewed for its ttl.
+   * Aborts with `SLOT_LOST` when the store no longer has a slot. With `onStoreFailure: 'closed'` also when a slot could not
+   * be renewed within its ttl.
    */
   readonly signal: AbortSignal
   /**
-   * Frees the slots. Resolves to whether all of them were still held. Rejects with `STORE_FAILED` if the store fails; a
-   * slot that is not released expires after its ttl.
+   * Releases the slots. Resolves to whether all of them were still held. Rejects with `STORE_FAILED` if the store fails; the
+   * slots then expire after their ttl.
    */
   release(): Promise<boolean>
-  /** Frees the slots at the end of a block: `await using`. Never rejects. */
+  /** Releases the slots at the end of an `await using` block. Never rejects. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -32,11 +32,11 @@ export interface AcquiredSlot {
 export interface HoldOptions {
   store: Pick<FullStore, 'release' | 'renew'>
   renewals: Renewals
-  /** When the call was sent that acquired the slots, by the clock of the renewals. */
+  /** When the acquiring call was sent, by the clock of the renewals. */
   sentMs: number
 }
 
-/** Renews slots that a call has acquired. */
+/** Starts renewing acquired slots. */
 export function holdSlots(slots: readonly AcquiredSlot[], options: HoldOptions): HeldSlots {
   const { store, renewals, sentMs } = options
   const abort = createAbort()
@@ -45,7 +45,7 @@ export function holdSlots(slots: readonly AcquiredSlot[], options: HoldOptions):
 
   function lose(request: SlotRequest, reason: LossReason): void {
     if (reason === 'gone') gone.add(request)
-    // A slot that was counted in this process ends with the outage; the work may go on.
+    // A slot that was counted in this process ends with the outage, without an abort of the work.
     if (request.degraded === undefined) abort.abort(slotLost(request, reason))
   }
 
@@ -74,7 +74,7 @@ export function holdSlots(slots: readonly AcquiredSlot[], options: HoldOptions):
 
   function release(): Promise<boolean> {
     releasing ??= releaseAll().catch((error) => {
-      // The caller may try again.
+      // Lets the caller retry.
       releasing = undefined
       throw error
     })
@@ -83,7 +83,7 @@ export function holdSlots(slots: readonly AcquiredSlot[], options: HoldOptions):
 
   return {
     get signal() {
-      // After a stop of the process its timers are late, and a slot may have expired before they run.
+      // After a pause of the process, timers are late, so a slot may have expired before they run.
       for (const slot of releasing === undefined ? held : []) {
         if (renewals.isPastDeadline(slot)) lose(slot.request, 'deadline')
       }
@@ -100,7 +100,7 @@ function slotLost({ policy }: SlotRequest, reason: LossReason): TidegateError {
   const { name, ttl } = policy as ConcurrencyPolicy
   const message =
     reason === 'gone'
-      ? `The slot of "${name}" is gone: it was not renewed within ${ttl} ms, or its key was reset.`
-      : `The slot of "${name}" was not renewed within ${ttl} ms because the store is unavailable.`
+      ? `The slot of "${name}" was lost: it was not renewed within ${ttl} ms, or its key was reset.`
+      : `The slot of "${name}" was lost: it was not renewed within ${ttl} ms, because the store is unavailable.`
   return new TidegateError('SLOT_LOST', message)
 }

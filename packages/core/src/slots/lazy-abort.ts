@@ -1,9 +1,9 @@
-/** The platform's `AbortSignal`. These types compile with and without one. */
+/** The platform's `AbortSignal`, in a form that also compiles without its global type. */
 export type AbortSignal = typeof globalThis extends { AbortSignal: { prototype: infer S } }
   ? S
   : { readonly aborted: boolean; readonly reason: unknown }
 
-/** An `AbortController` that is created when its signal is first read: most holders of a slot never read it. */
+/** An `AbortController` that is created when its signal is first read, because most holders of a slot never read it. */
 export function createAbort() {
   let controller: Controller | undefined
   let reason: unknown

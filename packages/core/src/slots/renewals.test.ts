@@ -108,7 +108,7 @@ describe('renewals', () => {
     expect([store.calls.length, timers.pending]).toEqual([0, 0])
   })
 
-  it('ignores the answer for a slot that was released meanwhile', async () => {
+  it('ignores the response for a slot that was released in the meantime', async () => {
     const slot = held('a')
     store.answer = () => {
       renewals.remove(slot)
@@ -166,7 +166,7 @@ describe('deadlines', () => {
     expect(events.at(-1)).toBe('a deadline')
   })
 
-  it('loses it while the store leaves the renewal unanswered', async () => {
+  it('loses it if the store does not respond to the renewal', async () => {
     held('a', { endsAtDeadline: true })
     store.answer = () => new Promise<boolean>(() => {}) as never
     store.renew = () => new Promise(() => {})
@@ -176,7 +176,7 @@ describe('deadlines', () => {
     expect(events).toEqual(['a deadline'])
   })
 
-  it('keeps any other slot for as long as the store does not say that it is gone', async () => {
+  it('keeps other slots until the store reports that they are gone', async () => {
     held('a')
     store.error = storeFailed('timeout', 'late')
     await timers.pass(120_000)

@@ -1,9 +1,9 @@
 import { sharedByCopies } from '../copies.js'
 import type { MaybePromise, SlotRequest } from '../store/store.js'
 import { isStoreFailure } from '../store/store-error.js'
-import { platformTimers, type Timers } from '../timers.js'
+import { createAlarm, platformTimers, type Timers } from '../timers.js'
 
-/** A store that can renew slots: true if a slot was renewed, false if it is gone, undefined if that is not known. */
+/** A store that can renew slots. Results: true if a slot was renewed, false if it is gone, undefined if unknown. */
 export interface RenewingStore {
   renew(slots: readonly SlotRequest[]): MaybePromise<(boolean | undefined)[]>
 }
@@ -13,17 +13,17 @@ export interface HeldSlot {
   readonly store: RenewingStore
   readonly request: SlotRequest
   readonly ttlMs: number
-  /** Whether the slot counts as lost once it was not renewed for `ttlMs`, even if the store has not reported it. */
+  /** Whether the slot is lost if it was not renewed for `ttlMs`, even if the store has not reported the loss. */
   readonly endsAtDeadline: boolean
-  /** When the call was sent that last acquired or renewed the slot, by a clock that never steps back. */
+  /** When the call that last acquired or renewed the slot was sent, by a monotonic clock. */
   confirmedMs: number
   onRenewed(): void
   onUnanswered(): void
-  /** The slot was removed from the renewals before this is called. */
+  /** Called after the slot was removed from the renewals. */
   onLost(reason: LossReason): void
 }
 
-/** `gone`: the store has no such slot. `deadline`: it could not be renewed in time. */
+/** `gone`: the store no longer has the slot. `deadline`: it could not be renewed in time. */
 export type LossReason = 'gone' | 'deadline'
 
 export interface Renewals {
@@ -31,7 +31,7 @@ export interface Renewals {
   now(): number
   add(slot: HeldSlot): void
   remove(slot: HeldSlot): void
-  /** Whether a slot that is held counts as lost by now; the timer may be late. */
+  /** Whether a held slot is lost by now, even if the timer is late. */
   isPastDeadline(slot: HeldSlot): boolean
 }
 
@@ -42,26 +42,16 @@ interface Schedule {
 }
 
 /**
- * Renews all slots of this process on one timer, each a third of its ttl after the last renewal. Slots that are due soon
- * are renewed with those that are due, so that after a while one call per store renews all of them.
+ * Renews all slots of this process on one timer, each a third of its ttl after its last renewal. Slots that are due soon
+ * are renewed together with due slots, so that after a while one call per store renews all of them.
  *
- * The timer does not keep a process alive, and stops when no slot is held.
+ * The timer does not keep the process alive, and stops when no slot is held.
  */
 export function createRenewals(timers: Timers): Renewals {
   const schedules = new Map<HeldSlot, Schedule>()
-  let timerMs = Number.POSITIVE_INFINITY
-  let timer: unknown
+  const alarm = createAlarm(timers, renewDue)
 
-  function wakeAt(dueMs: number): void {
-    if (dueMs >= timerMs) return
-    timers.cancel(timer)
-    timerMs = dueMs
-    timer = timers.after(Math.max(1, Math.ceil(dueMs - timers.now())), onTimer)
-    timers.unref(timer)
-  }
-
-  function onTimer(): void {
-    timerMs = Number.POSITIVE_INFINITY
+  function renewDue(): void {
     const nowMs = timers.now()
     const dueByStore = new Map<RenewingStore, HeldSlot[]>()
     for (const [slot, schedule] of schedules) {
@@ -85,10 +75,10 @@ export function createRenewals(timers: Timers): Renewals {
       if (!isSending) nextMs = Math.min(nextMs, dueMs)
       if (slot.endsAtDeadline) nextMs = Math.min(nextMs, slot.confirmedMs + slot.ttlMs)
     }
-    if (nextMs < Number.POSITIVE_INFINITY) wakeAt(nextMs)
+    alarm.setBy(nextMs)
   }
 
-  /** One call after the other, so that thousands of slots do not hold up the checks behind them. */
+  /** Sends one call after the other, so that thousands of slots do not delay checks. */
   async function renewAll(store: RenewingStore, due: readonly HeldSlot[]): Promise<void> {
     for (const slot of due) schedules.get(slot)!.isSending = true
     for (let i = 0; i < due.length; i += MAX_PER_CALL) {
@@ -107,13 +97,13 @@ export function createRenewals(timers: Timers): Renewals {
     try {
       results = await store.renew(slots.map(({ request }) => request))
     } catch (error) {
-      // A closed store renews nothing any more; every other error is a failure, and the store is tried again.
+      // A closed store no longer renews slots. After any other error the renewal is retried.
       if (!isStoreFailure(error)) for (const slot of slots) schedules.delete(slot)
       results = []
     }
     for (const [i, slot] of slots.entries()) {
       const schedule = schedules.get(slot)
-      // Released or lost meanwhile.
+      // Released or lost in the meantime.
       if (schedule === undefined) continue
       schedule.isSending = false
       if (results[i] === true) {
@@ -142,10 +132,10 @@ export function createRenewals(timers: Timers): Renewals {
     add(slot) {
       const dueMs = slot.confirmedMs + slot.ttlMs * PERIOD
       schedules.set(slot, { dueMs, isSending: false })
-      wakeAt(dueMs)
+      alarm.setBy(dueMs)
     },
     remove(slot) {
-      // The timer stays: stopping and starting one for every short request would cost more than one idle run.
+      // The timer keeps running: restarting it for every short request would cost more than one idle run.
       schedules.delete(slot)
     },
     isPastDeadline,
@@ -155,7 +145,7 @@ export function createRenewals(timers: Timers): Renewals {
 /** The renewals of this process. */
 export const renewals = sharedByCopies('slot renewals', () => createRenewals(platformTimers))
 
-/** Parts of the ttl: between renewals, how much earlier a slot may be renewed with others, and before another try. */
+/** Fractions of the ttl: between renewals, how early a slot can be renewed with others, and before a retry. */
 const PERIOD = 1 / 3
 const EARLY = 1 / 6
 const RETRY = 1 / 12

@@ -1,7 +1,7 @@
 import { usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 
-/** The decision about a key that is blocked for `leftUs` more microseconds, from its own decision without the block. */
+/** Converts the decision about a key to that of a key which is blocked for `leftUs` more microseconds. */
 export function blockedDecision(decision: Decision, leftUs: number): Decision {
   const leftMs = usToMs(leftUs)
   return {

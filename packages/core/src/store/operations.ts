@@ -1,7 +1,7 @@
 import { TidegateError } from '../errors.js'
 import type { FullStore, Store } from './store.js'
 
-/** An operation that not every store offers. */
+/** An operation of `FullStore` that not every store has. */
 export type Operation = Exclude<keyof FullStore, keyof Store>
 
 /** Throws `OPERATION_UNSUPPORTED` if the store does not implement the operation. */

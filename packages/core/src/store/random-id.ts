@@ -1,7 +1,7 @@
-/** An id that no other process makes. */
+/** Returns a unique random id. */
 export function randomId(): string {
   const { crypto } = globalThis as { crypto?: { randomUUID?(): string } }
-  // Browsers have it on secure pages only.
+  // Browsers have `randomUUID` on secure pages only.
   return crypto?.randomUUID?.() ?? `${randomText()}${randomText()}${randomText()}`
 }
 

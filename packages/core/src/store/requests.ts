@@ -13,15 +13,14 @@ import type {
   WholeTakeResult,
 } from './store.js'
 
-/** Throws if the cost is invalid under this policy. */
+/** Throws `COST_INVALID` or `COST_ABOVE_LIMIT` if the cost is invalid for this policy. */
 export function assertCost(policy: Policy, cost: unknown): asserts cost is number {
   if (typeof cost !== 'number' || !Number.isInteger(cost) || cost < 1) {
-    throw new TidegateError('COST_INVALID', `The cost must be a whole number from 1 up, got ${show(cost)}.`, {
-      field: 'cost',
-    })
+    const message = `cost must be a whole number of at least 1, got ${show(cost)}. Leave it out for 1.`
+    throw new TidegateError('COST_INVALID', message, { field: 'cost' })
   }
   if (policy.algorithm === 'concurrency' && cost !== 1) {
-    const message = `A request holds one slot, so the cost of "${policy.name}" must be 1, got ${cost}.`
+    const message = `cost must be 1 for the concurrency policy "${policy.name}", because a request holds one slot, got ${cost}. Leave it out.`
     throw new TidegateError('COST_INVALID', message, { field: 'cost' })
   }
   if (cost > policy.limit) {
@@ -36,35 +35,35 @@ export function assertCost(policy: Policy, cost: unknown): asserts cost is numbe
 const MAX_CHARGE = 1_000_000_000
 const MAX_FIXED_WINDOW_CHARGE = 10 ** 15 - 1
 
-/** Throws if the units cannot be charged under this policy. They may be more than the limit. */
+/** Throws `CHARGE_INVALID` if the units cannot be charged. They can exceed the policy's limit. */
 export function assertCharge(policy: Policy, units: unknown): asserts units is number {
   const max = policy.algorithm === 'fixed-window' ? MAX_FIXED_WINDOW_CHARGE : MAX_CHARGE
   if (typeof units === 'number' && Number.isInteger(units) && units >= 1 && units <= max) return
   throw new TidegateError(
     'CHARGE_INVALID',
-    `A charge must be a whole number from 1 to ${max.toLocaleString('en')} units, got ${show(units)}.`,
+    `The units to charge must be a whole number from 1 to ${max.toLocaleString('en')}, got ${show(units)}.`,
     { field: 'cost' },
   )
 }
 
-/** Throws if the block is invalid. */
+/** Throws `BLOCK_INVALID` if the duration of a block is invalid. */
 export function assertBlock({ policy, key, durationMs }: BlockRequest): void {
   assertPolicy(policy)
   assertKey(key)
   if (Number.isFinite(durationMs) && durationMs >= 1 && durationMs <= MAX_DURATION_MS) return
   throw new TidegateError(
     'BLOCK_INVALID',
-    `A block must last 1 ms to 366 d, got ${show(durationMs)} ms. Write for example '15m'.`,
+    `The duration of a block must be 1 ms to 366 d, got ${show(durationMs)} ms. Write for example '15m'.`,
     { field: 'duration' },
   )
 }
 
-/** Throws if the request is invalid. Returns its policy. */
+/** Validates a request of `takeUpTo` and returns its policy. */
 export function assertTakeUpTo({ policy, key, min, max, divisor }: TakeUpToRequest): RatePolicy {
   assertPolicy(policy)
   assertRatePolicy(policy, 'takeUpTo')
   if (policy.algorithm === 'leaky-bucket') {
-    const message = `takeUpTo is not available for the leaky bucket "${policy.name}": each of its requests has a delay of its own.`
+    const message = `takeUpTo is not available for the leaky bucket "${policy.name}", whose requests have individual delays. Use check.`
     throw new TidegateError('OPERATION_UNSUPPORTED', message, { field: 'policy' })
   }
   assertCost(policy, min)
@@ -82,43 +81,44 @@ export function assertTakeUpTo({ policy, key, min, max, divisor }: TakeUpToReque
 
 const MAX_DIVISOR = 1_000_000
 
-/** Throws if the request does not name a slot. */
+/** Throws `SLOT_INVALID` if the request does not identify a slot of a concurrency policy. */
 export function assertSlot({ policy, key, id }: SlotRequest): void {
   assertPolicy(policy)
   assertKey(key)
   assertSlotId(id)
   if (policy.algorithm === 'concurrency') return
-  const message = `Only a concurrency policy has slots; "${policy.name}" is a ${policy.algorithm} policy.`
+  const message = `Slots need a concurrency policy, got the ${policy.algorithm} policy "${policy.name}". Use for example concurrency({ limit: 10 }).`
   throw new TidegateError('SLOT_INVALID', message, { field: 'policy' })
 }
 
+/** Throws `SLOT_INVALID` if the id of a slot is not 1 to 128 characters of well-formed Unicode. */
 export function assertSlotId(id: unknown): asserts id is string {
-  // Redis would store every lone surrogate as the same character, and requests with different ids would share a slot.
+  // Redis would store all lone surrogates as the same character, so different ids would share a slot.
   if (typeof id === 'string' && id.length >= 1 && id.length <= MAX_ID_LENGTH && !LONE_SURROGATE.test(id))
     return
-  const message = `The id of a slot must be a string of 1 to ${MAX_ID_LENGTH} characters of well-formed Unicode, got ${show(id)}.`
+  const message = `The id of a slot must be a string of 1 to ${MAX_ID_LENGTH} characters of well-formed Unicode, got ${show(id)}. Use the id of the decision that acquired the slot.`
   throw new TidegateError('SLOT_INVALID', message, { field: 'id' })
 }
 
 const MAX_ID_LENGTH = 128
 const LONE_SURROGATE = /\p{Surrogate}/u
 
-/** Throws if the refund is invalid. The algorithm decides how much of it is given. */
+/** Throws `REFUND_INVALID` if the refund is invalid. The algorithm decides how many units are given back. */
 export function assertRefund({ policy, key, timeMs, cost }: RefundRequest): void {
   assertPolicy(policy)
   assertKey(key)
-  for (const [field, value, isRight] of [
-    ['timeMs', timeMs, Number.isFinite(timeMs)],
-    ['cost', cost, Number.isInteger(cost) && cost >= 1],
+  for (const [field, value, isValid, rule] of [
+    ['timeMs', timeMs, Number.isFinite(timeMs), 'the timeMs of the decision'],
+    ['cost', cost, Number.isInteger(cost) && cost >= 1, 'a whole number of at least 1'],
   ] as const) {
-    if (isRight) continue
-    const what =
-      field === 'cost' ? 'cost must be a whole number from 1 up' : "timeMs must be the decision's own"
-    throw new TidegateError('REFUND_INVALID', `The refund's ${what}, got ${show(value)}.`, { field })
+    if (isValid) continue
+    throw new TidegateError('REFUND_INVALID', `${field} of a refund must be ${rule}, got ${show(value)}.`, {
+      field,
+    })
   }
 }
 
-/** One limit of a take: a policy and a key, with the sum of the costs of all its requests. */
+/** One limit of a take: a policy and a key, with the total cost of its requests. */
 export interface Limit {
   policy: Policy
   key: string
@@ -127,7 +127,7 @@ export interface Limit {
   id?: string | undefined
 }
 
-/** The limits of a take. It is a copy: the caller may change the list while the take is pending. */
+/** The limits of a take. They are copies, because the caller can change the list while the take is pending. */
 export interface Limits {
   readonly limits: Limit[]
   /** For each request, the index of its limit. */
@@ -136,12 +136,16 @@ export interface Limits {
   readonly costs: number[]
 }
 
+/** Validates the requests of a take, and adds up the costs of requests with the same policy and key. */
 export function limitsOf(requests: readonly TakeRequest[]): Limits {
   if (!Array.isArray(requests) || requests.length === 0) {
-    throw new TidegateError('TAKE_INVALID', 'A take needs at least one request: [{ policy, key, cost }].')
+    throw new TidegateError(
+      'TAKE_INVALID',
+      `A take needs a list of at least one request, got ${show(requests)}. Write for example [{ policy, key: 'user:123', cost: 1 }].`,
+    )
   }
   if (requests.length > MAX_REQUESTS) {
-    const message = `A take has at most ${MAX_REQUESTS} requests, got ${requests.length}: all of them are decided in one step, and other callers wait.`
+    const message = `A take must have at most ${MAX_REQUESTS} requests, because one atomic step decides them, got ${requests.length}. Split the take.`
     throw new TidegateError('TAKE_INVALID', message)
   }
   const limits: Limit[] = []
@@ -149,7 +153,7 @@ export function limitsOf(requests: readonly TakeRequest[]): Limits {
   const costs: number[] = []
   for (const request of requests) {
     if (typeof request !== 'object' || request === null) {
-      const message = `Each request of a take is { policy, key, cost }, got ${show(request)}.`
+      const message = `Each request of a take must be an object such as { policy, key: 'user:123', cost: 1 }, got ${show(request)}.`
       throw new TidegateError('TAKE_INVALID', message)
     }
     const { policy, key, cost, id } = request
@@ -164,7 +168,7 @@ export function limitsOf(requests: readonly TakeRequest[]): Limits {
       if (!sameNumbers(other.policy, policy)) {
         throw new TidegateError(
           'TAKE_INVALID',
-          `Two policies named "${policy.name}" with different numbers are in one take; give each a name of its own.`,
+          `Policies in one take must have different names, got two policies named "${policy.name}" with different numbers. Give each its own name.`,
           { field: 'policy' },
         )
       }
@@ -176,7 +180,7 @@ export function limitsOf(requests: readonly TakeRequest[]): Limits {
       limitOfRequest.push(limits.push(limit) - 1)
     } else {
       const limit = limits[index]!
-      // One slot is enough for a request, however often it is named.
+      // Several requests for one slot take it once.
       if (policy.algorithm !== 'concurrency') limit.cost += cost
       assertCost(policy, limit.cost)
       limitOfRequest.push(index)
@@ -187,7 +191,7 @@ export function limitsOf(requests: readonly TakeRequest[]): Limits {
 
 const MAX_REQUESTS = 1000
 
-/** The result of a take, from the decisions of its limits. */
+/** Combines the decisions of the limits of a take. */
 export function takeResult(
   { limitOfRequest, costs }: Limits,
   decisions: readonly Decision[],

@@ -3,50 +3,50 @@ import type { Policy } from '../policy/index.js'
 import type { Duration } from '../units/duration.js'
 
 /**
- * Where state lives. A store receives requests and returns decisions, so that reading, deciding and writing are one
- * atomic step wherever the state is.
+ * Keeps the state of limits. A store receives requests and returns decisions, so that reading, deciding and writing are one
+ * atomic step.
  *
- * The contract, enforced by the conformance suite in `@tidegate/core/testing`:
+ * The contract, which the conformance suite in `@tidegate/core/testing` tests:
  *
- * - Time is the store's own. Two processes on one store share one clock.
- * - State belongs to a policy's name and a key; no two different pairs ever share it.
- * - A denial is a value. A store throws (or rejects) only for invalid input, before anything is charged, or with
- *   `STORE_FAILED` when it is unavailable.
- * - Methods return plain values or promises. A store in this process returns plain values.
+ * - Decisions use the store's own time, so that processes on one store share one clock.
+ * - State belongs to a policy's name and a key. Two different pairs never share state.
+ * - A denial is a result, not an error. A store throws (or rejects) only for invalid input, before anything is charged, or
+ *   with `STORE_FAILED` when it is unavailable.
+ * - Methods return values or promises. An in-process store returns values.
  */
 export interface Store {
-  /** Properties of this store that `withFallback` needs or can use. Default: a remote store without any. */
+  /** Optional abilities of the store, for `createLimiter` and `withFallback`. Default: a remote store without any. */
   readonly traits?: StoreTraits
-  /** Takes from one limit. */
+  /** Decides a request of one limit, and takes its cost if it is allowed. */
   check(request: TakeRequest, call?: Call): MaybePromise<Decision>
   /** Takes from every limit or from none. */
   take(requests: readonly TakeRequest[], call?: Call): MaybePromise<TakeResult>
-  /** What `check` would return now, with nothing charged: `remaining` and `resetAfterMs` are unchanged. */
+  /** Returns the decision that `check` would make now, without taking units. */
   peek(request: TakeRequest, call?: Call): MaybePromise<Decision>
-  /** Gives back units of an earlier decision; returns how many, 0 if its time no longer counts. */
+  /** Gives back units of an earlier decision. Returns their number, 0 if they no longer count. */
   refund(request: RefundRequest, call?: Call): MaybePromise<number>
-  /** Resets a key. */
+  /** Deletes the count, the block and the reservations of a key. */
   reset(request: ResetRequest, call?: Call): MaybePromise<void>
   /** Closes connections. Later calls fail with `STORE_FAILED`. */
   close(): MaybePromise<void>
 }
 
 /**
- * A store that also offers the newer operations. `MemoryStore`, `RedisStore`, `withDenialCache` and `withFallback` do; a
- * limiter on another store rejects them with `OPERATION_UNSUPPORTED`.
+ * A store with all operations, such as `MemoryStore` and `RedisStore`. On a store without an operation, limiters reject it
+ * with `OPERATION_UNSUPPORTED`.
  */
 export interface FullStore extends Store {
-  /** Charges the cost whether or not it fits. The decision is allowed and has `charged` and `overBy`. */
+  /** Charges the cost even if it exceeds the limit. The decision is allowed and has `charged` and `overBy`. */
   charge(request: TakeRequest, call?: Call): MaybePromise<Decision>
-  /** Denies every check of a key for a time. The block lies beside the count, which continues; `reset` lifts both. */
+  /** Denies every check of a key for a duration. The count continues beside the block; `reset` clears both. */
   block(request: BlockRequest, call?: Call): MaybePromise<void>
-  /** Takes from every limit or from none, and records the units under an id until they are settled. */
+  /** Reserves units of every limit or of none, under an id by which they are settled. */
   reserve(
     requests: readonly TakeRequest[],
     options?: ReserveOptions,
     call?: Call,
   ): MaybePromise<ReserveResult>
-  /** Ends a reservation with its actual costs, one per request; 0 cancels it. Only the first call has an effect. */
+  /** Ends a reservation with its actual units, one number per request; 0 cancels it. Only the first call has an effect. */
   settle(
     requests: readonly ResetRequest[],
     id: string,
@@ -54,57 +54,57 @@ export interface FullStore extends Store {
     call?: Call,
   ): MaybePromise<SettleResult[]>
   /**
-   * Takes as many units as the limit can spare: `max(min, min(max, floor(remaining / divisor)))` if at least `min` fit,
-   * none otherwise. See `withLeases`.
+   * Takes a part of the remaining units: `max(min, min(max, floor(remaining / divisor)))` if at least `min` fit, else none.
+   * Used by `withLeases`.
    */
   takeUpTo(request: TakeUpToRequest, call?: Call): MaybePromise<TakeUpToResult>
-  /** Releases slots of concurrency policies. For each, whether it was still held. */
+  /** Releases slots of concurrency policies. Returns for each whether it was still held. */
   release(slots: readonly SlotRequest[], call?: Call): MaybePromise<boolean[]>
   /**
-   * Renews slots of concurrency policies. For each: true if it was renewed, false if it is gone, undefined if the part of
-   * the store that it is in did not answer.
+   * Renews slots of concurrency policies. Returns for each: true if it was renewed, false if it is gone, undefined if its
+   * part of the store did not respond.
    */
   renew(slots: readonly SlotRequest[], call?: Call): MaybePromise<(boolean | undefined)[]>
 }
 
-/** One call as its caller sees it. */
+/** The caller's side of one call to a store. */
 export interface Call {
-  /** True once the caller has stopped waiting. A request that has not been sent by then must not be sent. */
+  /** Whether the caller has stopped waiting. A request that has not been sent by then must not be sent. */
   abandoned: boolean
 }
 
-/** Optional abilities of a store. A store without any of them works; each one makes failures cheaper to handle. */
+/** Optional abilities of a store. None of them is required; they improve the handling of failures. */
 export interface StoreTraits {
   /**
-   * `in-process`: it returns plain values and cannot fail. `guarded`: it has a fallback already. `createLimiter` adds
-   * nothing to either. Default: a remote store, which can fail.
+   * `in-process`: the store returns values and cannot fail. `guarded`: the store already has a fallback. `createLimiter`
+   * does not wrap either. Default: a remote store, which can fail.
    */
   readonly kind?: 'in-process' | 'guarded'
-  /** Resolves once the store can decide, or rejects with the reason. Default: one `peek` is tried. */
+  /** Resolves once the store is available, or rejects with the reason. Default: tries one `peek`. */
   ready?(): Promise<void>
   /**
-   * The denial of this take, if it is known without a call. With `isOverloaded`, also one that is too old for normal
-   * use but whose wait is not over. Default: nothing is cached.
+   * Returns the cached denial of a take, if there is one. With `isOverloaded`, also a denial that has expired from the
+   * cache but whose wait is not over. Default: there is no cache.
    */
   cachedDenial?(requests: readonly TakeRequest[], isOverloaded: boolean): TakeResult | undefined
   /**
-   * For how long the store has left a call about these requests unanswered, in milliseconds of `EventLoopTime`:
-   * infinite without a connection, 0 if nothing has been sent. It distinguishes a slow store from a queue in this process.
-   * Default: every call counts as sent at once.
+   * How long a call for these requests has been unanswered, in milliseconds of `EventLoopTime`: infinite without a
+   * connection, 0 if no call is pending. Distinguishes a slow store from a queue in this process. Default: every call counts
+   * as sent immediately.
    */
   silentMs?(requests: readonly ResetRequest[]): number
   /**
-   * The part of the store that a key is in, for a store whose parts can fail one by one, such as a cluster. The
-   * request is unchecked and may be of any kind: throw if it is malformed. Default: the store is one part.
+   * The part of the store that a key is in, for a store whose parts can fail independently, such as a cluster. The request
+   * is not validated: throw if it is malformed. Default: the store has a single part.
    */
   partOf?(request: ResetRequest): string
-  /** What the store waits for while it has no connection, for error messages. Default: unknown. */
+  /** What the store waits for while it has no connection, for error messages. Default: not reported. */
   waitsFor?(): string | undefined
-  /** Calls the listener whenever the store becomes reachable again, so that it is tried at once. Default: never. */
+  /** Calls the listener whenever the store becomes reachable, so that it is retried immediately. Default: never. */
   onReachable?(listener: () => void): void
 }
 
-/** A store in this process: plain values, no promises. */
+/** An in-process store: its methods return values, not promises. */
 export interface SyncStore extends Store {
   readonly traits: StoreTraits & { readonly kind: 'in-process' }
   check(request: TakeRequest): Decision
@@ -115,7 +115,7 @@ export interface SyncStore extends Store {
   close(): void
 }
 
-/** A store that always returns promises: on another machine, or with a fallback around it. */
+/** A store whose methods return promises: a remote store, or a store with a fallback. */
 export interface AsyncStore extends Store {
   check(request: TakeRequest, call?: Call): Promise<Decision>
   take(requests: readonly TakeRequest[], call?: Call): Promise<TakeResult>
@@ -124,23 +124,24 @@ export interface AsyncStore extends Store {
   reset(request: ResetRequest, call?: Call): Promise<void>
 }
 
+/** A request to take units of one limit. */
 export interface TakeRequest {
   policy: Policy
-  /** The client: 1 to 256 bytes of well-formed Unicode without control characters. */
+  /** The key, such as `'user:123'`: 1 to 256 bytes of well-formed Unicode without control characters. */
   key: string
-  /** How many units, a whole number from 1 to the policy's limit. */
+  /** The number of units, a whole number from 1 to the policy's limit. */
   cost: number
   /** The id of the slot to acquire from a concurrency policy. Default: a random one. Ignored for other policies. */
   id?: string | undefined
 }
 
+/** The result of a take of several limits. */
 export interface TakeResult {
-  /** Whether every limit allowed it; if not, none was charged. */
+  /** Whether every limit allowed the take. If not, no limit was charged. */
   allowed: boolean
   /**
-   * One for each request, in order: whether that limit alone would have allowed it. `undefined` for a limit
-   * that was not looked at, because a cached denial of another limit had already denied the take: see
-   * `withDenialCache`. Never in a take that is allowed.
+   * One decision per request, in order: that of its limit alone. Undefined for a limit that was not checked, because a cached
+   * denial of another limit denied the take: see `withDenialCache`. Never undefined if the take is allowed.
    */
   decisions: (Decision | undefined)[]
   /** The longest wait of the limits; 0 if allowed. */
@@ -149,89 +150,98 @@ export interface TakeResult {
   delayMs: number
 }
 
-/** The result of a store that looks at every limit. */
+/** The result of a take in which every limit was checked. */
 export interface WholeTakeResult extends TakeResult {
   decisions: Decision[]
 }
 
+/** A request to give back units of a decision. */
 export interface RefundRequest {
   policy: Policy
   key: string
-  /** `timeMs` of the decision that took the units. */
+  /** `timeMs` of the decision. */
   timeMs: number
-  /** How many of its units to give back, a whole number from 1. */
+  /** The number of units to give back, a whole number of at least 1. */
   cost: number
-  /** `leasedAtMs` of that decision: the units of a lease were taken from the store before they were spent. */
+  /** `leasedAtMs` of the decision, if it has one. */
   leasedAtMs?: Decision['leasedAtMs'] | undefined
-  /** `degraded` of that decision: units that were not taken from the store are not given back to it. */
+  /** `degraded` of the decision, if it has one: units that the store did not count are not given back to it. */
   degraded?: Decision['degraded'] | undefined
 }
 
+/** A policy and a key: the request to reset a key, or to settle a reservation of it. */
 export interface ResetRequest {
   policy: Policy
   key: string
 }
 
+/** A request to block a key. */
 export interface BlockRequest {
   policy: Policy
   key: string
-  /** Milliseconds, 1 ms to 366 d. */
+  /** The duration in milliseconds, 1 ms to 366 d. */
   durationMs: number
 }
 
+/** A request to take a part of the remaining units: see `FullStore.takeUpTo`. */
 export interface TakeUpToRequest {
-  /** Any rate policy but a leaky bucket. */
+  /** A rate policy that is not a leaky bucket. */
   policy: Policy
   key: string
-  /** The fewest units to take, a whole number from 1 to the policy's limit. */
+  /** The minimum number of units, a whole number from 1 to the policy's limit. */
   min: number
-  /** The most units to take, a whole number from `min` to the policy's limit. */
+  /** The maximum number of units, a whole number from `min` to the policy's limit. */
   max: number
-  /** The part of the remaining units that one call may take, a whole number from 1 to 1,000,000. */
+  /** Takes at most the remaining units divided by this, a whole number from 1 to 1,000,000. */
   divisor: number
 }
 
+/** The result of `FullStore.takeUpTo`. */
 export interface TakeUpToResult {
-  /** How many units were taken; 0 if fewer than `min` fit. */
+  /** The number of units taken; 0 if fewer than `min` fit. */
   taken: number
-  /** As `check` with a cost of `taken`, or of `min` if none were taken. */
+  /** The decision of `check` with a cost of `taken`, or of `min` if no units were taken. */
   decision: Decision
   /** The end of the window that the units count in, in the store's time; undefined without such a window. */
   windowEndMs: number | undefined
 }
 
+/** Options of a reservation. */
 export interface ReserveOptions {
   /**
    * The id of the reservation, 1 to 128 printable ASCII characters without spaces. It must come from the application,
    * never from a client. Default: a random one.
    */
   id?: string
-  /** How long the reservation stays open, 1 s to 1 d. After that, the reserved units stay charged. Default: `10m`. */
+  /** How long the reservation stays open, 1 s to 1 d. Then the reserved units stay charged. Default: `'10m'`. */
   ttl?: Duration
-  /** The most open reservations of one key, 1 to 1,000. Default: 1,000. */
+  /** The maximum number of open reservations of one key, 1 to 1,000. Default: 1,000. */
   maxOpen?: number
 }
 
-/** As the result of a take. The decisions have `id` and `reserved`. */
+/** The result of a reserve: like that of a take, with decisions that have `id` and `reserved`. */
 export interface ReserveResult extends TakeResult {
   id: string
-  /** The same id was reserved before, and this is the first decision. */
+  /** The id was reserved before, and this is the first result again. */
   repeated?: true
 }
 
+/** The result of a settlement: the refunded and charged units, or why no reservation was settled. */
 export type SettleResult =
   | { settled: true; refunded: number; charged: number; overBy: number }
   | { settled: false; reason: 'ended' | 'unknown' }
 
+/** A request to release or renew a slot. */
 export interface SlotRequest {
   policy: Policy
   key: string
   /** `id` of the decision that acquired the slot. */
   id: string
-  /** `degraded` of that decision: a slot that was counted in this process is not in the store. */
+  /** `degraded` of that decision, if it has one: a slot that was counted in this process is not in the store. */
   degraded?: Decision['degraded'] | undefined
 }
 
+/** A value from an in-process store, or a promise from a remote one. */
 export type MaybePromise<T> = T | Promise<T>
 
 export function isPromise<T>(answer: MaybePromise<T>): answer is Promise<T> {

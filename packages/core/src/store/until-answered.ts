@@ -3,8 +3,8 @@ import type { MaybePromise } from './store.js'
 import { isStoreFailure } from './store-error.js'
 
 /**
- * Sends a call again when the store fails, a few times with a pause in between, as long as its caller waits. Only for
- * calls that may be executed twice.
+ * Retries a call when the store fails: up to three attempts with a pause in between, while the caller waits. Only for
+ * idempotent calls.
  */
 export async function untilAnswered<T>(
   send: () => MaybePromise<T>,

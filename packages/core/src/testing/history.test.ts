@@ -5,7 +5,7 @@ import { type Admission, findOverAdmission } from './history.js'
 const at = (startMs: number, endMs = startMs, cost = 1): Admission => ({ startMs, endMs, cost })
 const numbers = { limit: 2, window: '1s' } as const
 
-describe('an over-admission is found', () => {
+describe('detects an over-admission', () => {
   it.each([
     ['a third in one window', fixedWindow(numbers), [at(1000), at(1500), at(1999)]],
     ['a third within a window', slidingWindowLog(numbers), [at(500), at(900), at(1499)]],
@@ -17,7 +17,7 @@ describe('an over-admission is found', () => {
   })
 })
 
-describe('a possible history has no over-admission', () => {
+describe('accepts a valid history', () => {
   it.each([
     ['a check across the end of a window', fixedWindow(numbers), [at(1000), at(1500), at(1999, 2000)]],
     ['a check that may have been later', slidingWindowLog(numbers), [at(500), at(900), at(1499, 1500)]],

@@ -116,9 +116,9 @@ export class ReferenceStore implements SyncStore {
     assertRefund(request)
     const { timeMs, cost } = request
     const before = this.#load(request) as KeyState | undefined
-    const { given, state } = refund(rateOf(request), before, this.#clock.nowUs(), msToUs(timeMs), cost)
+    const { units, state } = refund(rateOf(request), before, this.#clock.nowUs(), msToUs(timeMs), cost)
     this.#states.set(idOf(request), state)
-    return given
+    return units
   }
 
   release(slots: readonly SlotRequest[]): boolean[] {

@@ -122,7 +122,7 @@ describe('windows', () => {
     ])
   })
 
-  it('costs a comparison inside the window of the last call', () => {
+  it('reuses the window of the last call', () => {
     const { windowAt, boundariesAround } = calendarWindows('day', 'Asia/Seoul')
     const window = windowAt(at('2026-03-01T15:00:00Z'))
     const boundaries = boundariesAround(window.start)

@@ -2,8 +2,8 @@
  * Calendar windows in a time zone, from the platform's own time zone data (`Intl`). Times are whole microseconds since
  * the Unix epoch; inside this file also milliseconds, and days since 1970-01-01 on the local calendar.
  *
- * A window begins at the first instant whose local date is in it or later. That covers a midnight that does not exist,
- * one that exists twice, and a zone that skips a whole day: its window is empty, and is left out.
+ * A window begins at the first instant whose local date is in the window or later. This handles a midnight that does not
+ * exist or exists twice, and a skipped day, whose window is empty and left out.
  */
 
 export const CALENDAR_UNITS = ['day', 'week', 'month', 'year'] as const
@@ -17,13 +17,13 @@ interface CalendarWindow {
 
 export interface CalendarWindows {
   readonly unit: CalendarUnit
-  /** As `timeZoneName` writes it. */
+  /** The spelling of `timeZoneName`. */
   readonly timeZone: string
   /** The window that contains this instant. */
   windowAt(us: number): CalendarWindow
   /**
-   * Five boundaries around this instant: the start of the window before, of this one, of the next, of the next but one,
-   * and its end. The same array for every instant of a window.
+   * Five consecutive boundaries around this instant: the starts of the previous, the current and the next two windows, and
+   * the end of the last. The same array for every instant of a window.
    */
   boundariesAround(us: number): readonly number[]
 }
@@ -39,14 +39,14 @@ export function calendarWindows(unit: CalendarUnit, timeZone = 'UTC'): CalendarW
   return windows
 }
 
-/** Whether the platform knows a time zone of this name. */
+/** Whether the platform has a time zone with this name. */
 export function isTimeZone(name: unknown): name is string {
   return timeZoneName(name) !== undefined
 }
 
 /**
- * The name as the time zone database writes it, or undefined if the platform does not know it. An alias is kept as
- * it is: platforms disagree about the main name, such as Asia/Calcutta or Asia/Kolkata.
+ * The spelling of a name in the time zone database, or undefined for unknown names. An alias is kept, because platforms
+ * disagree about the main name, such as Asia/Calcutta or Asia/Kolkata.
  */
 export function timeZoneName(name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined
@@ -58,14 +58,14 @@ export function timeZoneName(name: unknown): string | undefined {
   }
 }
 
-/** Shared by all policies: a policy may be created for each request. Bounded by the number of time zones. */
+/** Shared, because a policy can be created for each request. Bounded by the number of time zones. */
 const windowsById = new Map<string, CalendarWindows>()
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 const SECOND_MS = 1000
 const DAY_MS = 86_400_000
 const US_PER_MS = 1000
-/** How many window starts to keep: checks and refunds near a boundary use the same few again and again. */
+/** The number of cached window starts. Checks and refunds near a boundary use the same few. */
 const MAX_STARTS = 64
 
 /** Throws a RangeError for an unknown time zone. */
@@ -132,7 +132,7 @@ function createWindows(unit: CalendarUnit, timeZone: string): CalendarWindows {
     return midnight - before < change ? midnight - before : Math.max(change, midnight - after)
   }
 
-  /** The first day of the window that begins `by` windows after the one with this day. */
+  /** The first day of the window `by` windows after the window of this day. */
   function firstDay(day: number, by: number): number {
     if (unit === 'day') return day + by
     if (unit === 'week') return day - mod(day + DAYS_FROM_MONDAY, 7) + by * 7
@@ -148,7 +148,7 @@ function createWindows(unit: CalendarUnit, timeZone: string): CalendarWindows {
     for (let by = 1; ; by++) {
       const end = startOf(firstDay(day, by))
       if (end > ms) return { start, end }
-      // The local date went back after this window began, or the window is empty.
+      // The local date stepped back after this window began, or the window is empty.
       start = end
     }
   }

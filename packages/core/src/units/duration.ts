@@ -1,8 +1,8 @@
 type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd'
 
 /**
- * Milliseconds, or a number with a unit: `'500ms'`, `'30s'`, `'1m'`, `'2h'`, `'1d'`. Any string compiles, so that a
- * value from a configuration needs no cast; an invalid one is rejected when it is used.
+ * A duration: a number with a unit such as `'500ms'`, `'30s'`, `'1m'`, `'2h'` or `'1d'`, or milliseconds. The type accepts
+ * any string, so that configuration values need no cast; invalid ones are rejected at run time.
  */
 export type Duration = number | `${number}${DurationUnit}` | (string & {})
 
@@ -11,7 +11,7 @@ const UNIT_MS: Record<DurationUnit, number> = { ms: 1, s: 1000, m: 60_000, h: 3_
 /** The longest window: a leap year. */
 export const MAX_DURATION_MS = 366 * UNIT_MS.d
 
-/** A duration in milliseconds, or undefined if the input is not a duration. Callers check the range. */
+/** Converts a duration to milliseconds. Returns undefined if the input is not a duration. Does not check the range. */
 export function parseDuration(input: unknown): number | undefined {
   if (typeof input === 'number') return input
   if (typeof input !== 'string') return undefined

@@ -1,7 +1,7 @@
 /*
  * Exact arithmetic with whole numbers in doubles. While every value is below 2^53, sums are exact, and so is
- * floor(a ÷ b): the quotient never rounds up to the next whole number. Only products can pass 2^53, so the two functions
- * here multiply and divide in one step. They take whole numbers a, b ≥ 0 and c ≥ 1 below 2^53, and need a result below
+ * floor(a ÷ b): the quotient never rounds up to the next whole number. Only products can exceed 2^53, so the two functions
+ * of this file multiply and divide in one step. They take whole numbers a, b ≥ 0 and c ≥ 1 below 2^53, and need a result below
  * 2^53.
  */
 

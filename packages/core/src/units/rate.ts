@@ -1,6 +1,6 @@
 import { MAX_DURATION_MS, parseDuration } from './duration.js'
 
-/** Units per second, or units per duration: `10`, `0.5`, `'100/1m'`. Any string compiles, as for a `Duration`. */
+/** A rate: units per second such as `10` or `0.5`, or units per duration such as `'100/1m'`. */
 export type Rate = number | `${number}/${string}` | (string & {})
 
 const US_PER_SECOND = 1_000_000n
@@ -31,7 +31,7 @@ export function fits(capacity: number, rate: { n: bigint; d: bigint }): boolean 
   return rate.n <= MAX_SAFE && BigInt(capacity) * rate.d <= MAX_SAFE
 }
 
-/** The nearest rate that fits this capacity, in a form that can be pasted into a policy. */
+/** The nearest rate that fits this capacity, as it is written in a policy. */
 export function nearestFittingRate(capacity: number, { n, d }: { n: bigint; d: bigint }): Rate {
   const longest = BigInt(MAX_DURATION_MS)
   // Both d and n must fit, and n is about n/d times as large as d.

@@ -146,8 +146,8 @@ const isMapped = (groups: number[]) => groups.slice(0, 6).join() === '0,0,0,0,0,
 /** The address in the notation of Node's own URL parser. */
 function canonicalOf(groups: number[]): string {
   if (isMapped(groups)) return quad(groups[6]!, groups[7]!)
-  const plain = groups.map((value) => value.toString(16)).join(':')
-  return new URL(`http://[${plain}]/`).hostname.slice(1, -1)
+  const fullText = groups.map((value) => value.toString(16)).join(':')
+  return new URL(`http://[${fullText}]/`).hostname.slice(1, -1)
 }
 
 /** Any way to write the groups. */

@@ -3,21 +3,22 @@
  * one IPv4 address. Every request parses an address, so the parser reads the text once and allocates only the result.
  */
 
+/** A parsed IP address. An IPv4 address mapped to IPv6 is an IPv4 address. */
 export interface Address {
   readonly family: 4 | 6
   /** Groups of sixteen bits, most significant first: two for IPv4, eight for IPv6. */
   readonly groups: readonly number[]
 }
 
-/** All addresses that begin with the same bits. */
+/** A range of addresses in CIDR notation: all addresses that begin with the same bits. */
 export interface Cidr extends Address {
-  /** The number of these bits. */
+  /** The length of the prefix, in bits. */
   readonly prefix: number
 }
 
 /**
- * An address as proxies and sockets write it: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`,
- * `[2001:db8::1]:80`, `fe80::1%eth0`. Port and zone are ignored. Undefined for everything else.
+ * Parses an address as proxies and sockets write it: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`,
+ * `[2001:db8::1]:80`, `fe80::1%eth0`. Ports and zones are ignored. Returns undefined for any other text.
  */
 export function parseAddress(text: string): Address | undefined {
   if (text.length > MAX_TEXT) return undefined
@@ -35,8 +36,8 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /**
- * The canonical text of an address, for IPv6 by RFC 5952. With an `ipv6Prefix`, the network of an IPv6 address, such as
- * `2001:db8:1:2::/64`, because one host often owns a whole /64. IPv4 addresses are never shortened.
+ * Formats an address in its canonical form (RFC 5952 for IPv6). With an `ipv6Prefix`, formats the network of an IPv6
+ * address, such as `2001:db8:1:2::/64`, because one host often owns a whole /64. IPv4 addresses are never shortened.
  */
 export function formatAddress(address: Address, ipv6Prefix = 128): string {
   const { family, groups } = address
@@ -55,7 +56,7 @@ export function canonicalAddress(text: string, ipv6Prefix: number): string | und
   return address === undefined ? undefined : formatAddress(address, ipv6Prefix)
 }
 
-/** `10.0.0.0/8`, `2001:db8::/32`, or one address. Undefined for everything else. */
+/** Parses a range such as `10.0.0.0/8` or `2001:db8::/32`, or a single address. Returns undefined for any other text. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/')
   const end = slash < 0 ? text.length : slash
@@ -74,6 +75,7 @@ export function parseCidr(text: string): Cidr | undefined {
   return { family, groups: cut(groups, prefix), prefix }
 }
 
+/** Whether a range contains an address. */
 export function contains(cidr: Cidr, address: Address): boolean {
   if (cidr.family !== address.family) return false
   let bits = cidr.prefix

@@ -4,8 +4,8 @@ import { canonicalAddress } from './address.js'
 import { clientIp, defineProxies, type Proxies, type ProxiesOptions } from './proxies.js'
 
 /**
- * The framework's own proxy setting for one request: the number of proxies in front, or the client that the framework
- * found. `isGuess` is true if the setting trusts every proxy, so that one proxy is assumed.
+ * The framework's own proxy setting for one request: the number of proxies, or the client address that the framework found.
+ * `isGuess` is true if the setting trusts every proxy, so that one proxy is assumed.
  */
 export type FrameworkProxies =
   | { readonly hops: number; readonly isGuess?: boolean }
@@ -20,13 +20,13 @@ export type FindIp = (
 
 /** Reports requests that suggest a wrong proxy setting. */
 export interface ProxyWarnings {
-  /** A request has a forwarding header, and no proxy is trusted. */
+  /** Reports a request with a forwarding header although no proxy is trusted. */
   reportForwardedUntrusted(facts: Pick<RequestFacts, 'header'>): void
-  /** The framework trusts every proxy, so the number of proxies was guessed. */
+  /** Reports that the framework trusts every proxy, so the number of proxies was guessed. */
   reportProxiesGuessed(facts: Pick<RequestFacts, 'header'>): void
 }
 
-/** The option `proxies` wins over the framework's setting if it names proxies. */
+/** Creates the lookup of the client's address. `proxies` overrides the framework's setting if it has `trusted` or `hops`. */
 export function defineFindIp(options: ProxiesOptions | undefined, warnings: ProxyWarnings): FindIp {
   const proxies = defineProxies(options)
   const isExplicit = options?.trusted !== undefined || options?.hops !== undefined
@@ -34,7 +34,7 @@ export function defineFindIp(options: ProxiesOptions | undefined, warnings: Prox
 
   return (peer, facts, framework) => {
     if (peer !== undefined && typeof peer !== 'string') {
-      const message = `peer must return the address as a string, not a promise, got ${show(peer)}.`
+      const message = `peer must return the address as a string, not a promise, got ${show(peer)}. Write for example peer: (request) => request.headers.get('x-real-ip').`
       throw optionInvalid('peer', message)
     }
     const header = (name: string) => facts.header(name)

@@ -10,18 +10,19 @@ import {
 } from './address.js'
 import { forwardedFor, lastElement } from './forwarded.js'
 
+/** The option `proxies`: the reverse proxies in front of the server. */
 export interface ProxiesOptions {
-  /** The trusted proxies: addresses and ranges such as `10.0.0.0/8`. Default: none. */
+  /** The addresses and ranges of trusted proxies, such as `['10.0.0.0/8']`. Default: none. */
   trusted?: readonly string[]
-  /** How many proxies are in front, for proxies without fixed addresses. Write this or `trusted`. Default: 0. */
+  /** The number of proxies, for proxies without fixed addresses. An alternative to `trusted`. Default: 0. */
   hops?: number
-  /** The header in which the proxies name the client. Default: `'x-forwarded-for'`. */
+  /** The header in which the proxies send the client's address. Default: `'x-forwarded-for'`. */
   header?: 'x-forwarded-for' | 'forwarded'
-  /** How many bits of an IPv6 address make one client, 1 to 128. Default: 64. */
+  /** The prefix length that identifies an IPv6 client, 1 to 128 bits. Default: 64. */
   ipv6Prefix?: number
 }
 
-/** Which proxies may name the client. */
+/** Validated `ProxiesOptions`. */
 export interface Proxies {
   readonly trusted: readonly Cidr[]
   readonly hops: number
@@ -31,6 +32,7 @@ export interface Proxies {
 
 type Header = (name: string) => string | undefined
 
+/** Validates the option `proxies`. Throws `OPTION_INVALID`. */
 export function defineProxies(options: ProxiesOptions = {}): Proxies {
   assertOptions('proxies', options, ['trusted', 'hops', 'header', 'ipv6Prefix'])
   const { trusted = [], header = 'x-forwarded-for' } = options
@@ -47,11 +49,14 @@ export function defineProxies(options: ProxiesOptions = {}): Proxies {
   if (hops > 0 && trusted.length > 0) {
     throw optionInvalid(
       'hops',
-      'hops and trusted exclude each other. Write trusted if you know the addresses.',
+      `hops and trusted exclude each other, got hops: ${hops} and trusted: ${show(trusted)}. Write trusted if you know the addresses of the proxies, else hops.`,
     )
   }
   if (header !== 'x-forwarded-for' && header !== 'forwarded') {
-    throw optionInvalid('header', `header must be 'x-forwarded-for' or 'forwarded', got ${show(header)}.`)
+    throw optionInvalid(
+      'header',
+      `header must be 'x-forwarded-for' or 'forwarded', got ${show(header)}. Leave it out for 'x-forwarded-for'.`,
+    )
   }
   const ipv6Prefix = numberOption('ipv6Prefix', options.ipv6Prefix, {
     from: 1,
@@ -64,14 +69,14 @@ export function defineProxies(options: ProxiesOptions = {}): Proxies {
 }
 
 /**
- * The address of the client. The header is read from the right, where the nearest proxy wrote: entries further left may
- * be forged by the client.
+ * Finds the address of the client. `peer` is the address of the connection. The header is read from the right, where the
+ * nearest proxy adds its entry, because the client can forge entries further left.
  *
- * With `trusted`, the first address that is not a trusted proxy is the client. With `hops`, it is the entry that the
- * outermost of that many proxies wrote; a header with fewer entries did not pass through all of them, so the peer
- * counts. An entry that is not an address ends the search at the last known hop.
+ * With `trusted`, the client is the first address that is not a trusted proxy. With `hops`, the client is the entry of the
+ * outermost proxy; with fewer entries in the header, it is the peer. An entry that is not an address ends the search at
+ * the last valid hop.
  *
- * Undefined if the peer has no address and the header names no client.
+ * Returns undefined if the peer has no address and the header has no client.
  */
 export function clientAddress(
   proxies: Proxies,
@@ -94,8 +99,8 @@ export function clientAddress(
 }
 
 /**
- * The client that a trusted peer names, found like `clientAddress`. Undefined if the peer is not trusted, if the header is
- * missing, or if its last entry, which the peer wrote, is not an address.
+ * Finds the client's address in the header of a trusted peer, like `clientAddress`. Returns undefined if the peer is not
+ * trusted, if the header is missing, or if its last entry, which the peer added, is not an address.
  */
 export function namedClient(proxies: Proxies, peer: string | undefined, header: Header): Address | undefined {
   if (!isTrustedProxy(proxies, peer)) return undefined
@@ -112,7 +117,7 @@ export function isTrustedProxy(proxies: Proxies, peer: string | undefined): bool
   return address !== undefined && isTrusted(proxies, address)
 }
 
-/** The client as the `ip` of `RequestFacts`: one text for all spellings of its address, IPv6 by its network. */
+/** The client's address for `ip` of `RequestFacts`: in canonical form, and for IPv6 the network. */
 export function clientIp(proxies: Proxies, peer: string | undefined, header: Header): string | undefined {
   if (proxies.trusted.length === 0 && proxies.hops === 0) {
     return peer === undefined ? undefined : canonicalAddress(peer, proxies.ipv6Prefix)
@@ -121,7 +126,7 @@ export function clientIp(proxies: Proxies, peer: string | undefined, header: Hea
   return address === undefined ? undefined : formatAddress(address, proxies.ipv6Prefix)
 }
 
-/** More proxies than any chain has. */
+/** Longer than any chain of proxies. */
 const MAX_HOPS = 32
 
 function addressAtHop(proxies: Proxies, header: Header): Address | undefined {
@@ -164,6 +169,6 @@ function rangeOf(entry: unknown): Cidr {
   if (range !== undefined) return range
   throw optionInvalid(
     'trusted',
-    `trusted has ${show(entry)}, which is not an address or a range. Write for example '10.0.0.0/8', '2001:db8::/32' or '192.0.2.1'.`,
+    `trusted must have addresses and ranges only, got ${show(entry)}. Write for example '10.0.0.0/8', '2001:db8::/32' or '192.0.2.1'.`,
   )
 }

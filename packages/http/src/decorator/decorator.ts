@@ -24,19 +24,19 @@ import { RateLimitExceededError } from './rate-limit-exceeded.js'
 
 export { RateLimitExceededError }
 
-/** How often a method may be called: `limit` and `window`, or one of `policy` and `limiter`. */
+/** The options of the method decorator: `limit` and `window`, or `policy`, or `limiter`. */
 export interface MethodRateLimitOptions<Args extends unknown[]> {
-  /** Calls per window, by a sliding window. */
+  /** The maximum number of calls per window, by a sliding window counter. */
   limit?: number
-  /** `'1m'`, or milliseconds. */
+  /** The length of the window, such as `'1m'`, or in milliseconds. */
   window?: Duration
-  /** Any policy. */
+  /** A policy, instead of `limit` and `window`. */
   policy?: Policy
-  /** Any limiter, with its own store. */
+  /** A limiter with its own store, instead of `limit` and `window`. */
   limiter?: AnyLimiter
-  /** Where the calls are counted. Default: a `MemoryStore` for this method. */
+  /** The store that counts the calls. Default: a `MemoryStore` for this method. */
   store?: Store
-  /** How to guard the store: see `createLimiter`. Default: as in `createLimiter`. */
+  /** How to handle failures of the store: see `LimiterOptions`. */
   failure?: LimiterOptions['failure']
   /** The key of a call, from its arguments. Default: all calls share one limit. */
   // biome-ignore lint/suspicious/noExplicitAny: the object that the method is called on, whatever its class
@@ -44,7 +44,7 @@ export interface MethodRateLimitOptions<Args extends unknown[]> {
   /** The cost of a call. Default: 1. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   cost?: number | ((this: any, ...args: Args) => MaybePromise<number>)
-  /** The text before the key. Methods with one name share a limit. Default: the names of the class and the method. */
+  /** The prefix of the keys. Methods with the same name share a limit. Default: `Class.method`. */
   name?: string
 }
 
@@ -64,9 +64,16 @@ export interface MethodLimit<Args extends unknown[]> {
 }
 
 /**
- * `@RateLimit({ limit: 10, window: '1m', key: (user) => user.id })` on a method: a denied call throws a
- * `RateLimitExceededError`, or rejects with it if the method is async. With a remote store the method always returns a
- * promise.
+ * Limits the calls of a method. A denied call throws a `RateLimitExceededError`, or rejects with it if the method is async.
+ * With a remote store, the method always returns a promise.
+ *
+ * @example
+ * ```ts
+ * class Mailer {
+ *   @RateLimit({ limit: 10, window: '1m', key: (user: User) => user.id })
+ *   async send(user: User) {}
+ * }
+ * ```
  */
 export function RateLimit<Args extends unknown[] = []>(
   options: MethodRateLimitOptions<Args>,
@@ -76,7 +83,10 @@ export function RateLimit<Args extends unknown[] = []>(
     if (descriptor === undefined) return limitMethod(target as Method, (of as { name: string }).name, check)
     const method = descriptor.value
     if (typeof method !== 'function')
-      throw optionInvalid(undefined, '@RateLimit() can decorate methods only.')
+      throw optionInvalid(
+        undefined,
+        `@RateLimit() can decorate methods only, got ${show(method)}. Write it above a method.`,
+      )
     descriptor.value = withMetadata(limitMethod(method, of as string, check), method)
     return descriptor
   }) as MethodLimit<Args>
@@ -93,13 +103,13 @@ function defineCheck<Args extends unknown[]>(options: MethodRateLimitOptions<Arg
   const { key, cost = 1, name } = options
   const limiter = limiterOf(options)
   if (typeof key === 'string' && /[{}]/.test(key)) {
-    const message = `key must not be a template, because a method has no request, got ${show(key)}. Write a function of its arguments.`
+    const message = `key must not be a template, because a method has no request, got ${show(key)}. Write a function of the method's arguments, for example key: (user) => user.id.`
     throw optionInvalid('key', message)
   }
   if (key !== undefined && typeof key !== 'string' && typeof key !== 'function') {
     throw optionInvalid(
       'key',
-      `key must be a string or a function of the method's arguments, got ${show(key)}.`,
+      `key must be a string or a function of the method's arguments, got ${show(key)}. Write for example key: (user) => user.id.`,
     )
   }
   const policy = typeof limiter.policy === 'object' ? limiter.policy : undefined
@@ -111,19 +121,19 @@ function defineCheck<Args extends unknown[]>(options: MethodRateLimitOptions<Arg
   return (self, args, method) => {
     const prefix = name ?? `${classOf(self)}.${method}`
     if (name === undefined) claimPrefix(limiter, prefix, user)
-    const take = (found: string | undefined) => {
-      if (found === undefined) return warnings.reportKeyUndefined() as undefined
+    const take = (keyText: string | undefined) => {
+      if (keyText === undefined) return warnings.reportKeyUndefined() as undefined
       const units = fixedCost ?? (cost as Method).apply(self, args)
       return andThen(units as MaybePromise<number>, (units) => {
         // `check` would take undefined as 1.
         if (units === undefined) throw costInvalid(units)
-        return isConcurrency ? limiter.acquire!(asKey(found)) : limiter.check(asKey(found), units)
+        return isConcurrency ? limiter.acquire!(asKey(keyText)) : limiter.check(asKey(keyText), units)
       })
     }
     if (key === undefined) return take(prefix)
-    const found = typeof key === 'string' ? key : (key as Method).apply(self, args)
-    return andThen(found as MaybePromise<KeyValue>, (found) => {
-      const text = keyTextOf(found)
+    const keyValue = typeof key === 'string' ? key : (key as Method).apply(self, args)
+    return andThen(keyValue as MaybePromise<KeyValue>, (value) => {
+      const text = keyTextOf(value)
       return take(text === undefined ? undefined : `${prefix}:${text}`)
     })
   }
@@ -135,27 +145,27 @@ function limiterOf(options: MethodRateLimitOptions<never>): AnyLimiter {
   if ([isSimple, policy !== undefined, limiter !== undefined].filter(Boolean).length !== 1) {
     throw optionInvalid(
       undefined,
-      "Write limit and window, or policy, or limiter: for example limit: 10, window: '1m'.",
+      `@RateLimit() needs limit and window, or policy, or limiter, got ${show(Object.keys(options))}. Write for example limit: 10, window: '1m'.`,
     )
   }
   if (limiter !== undefined) {
     if (typeof limiter?.check === 'function' && store === undefined && failure === undefined) return limiter
     throw optionInvalid(
       'limiter',
-      'limiter must be made by createLimiter(), which also takes its store and failure.',
+      `limiter must be made by createLimiter(), which also takes store and failure, got ${show(limiter)}. Write for example createLimiter({ policy, store }).`,
     )
   }
   const unnamed = policy ?? slidingWindowCounter({ limit: limit!, window: window! })
   assertPolicy(unnamed)
   return createLimiter({
-    // The prefix of the keys separates methods, so methods on one store may share the name of a policy.
+    // Methods on one store can share the name of a policy, because the prefix of the keys separates them.
     policy: policyFor({ place: 'method' }, unnamed, {}),
     ...(store !== undefined && { store }),
     ...(failure !== undefined && { failure }),
   })
 }
 
-/** Classes with one name must not share a count: each prefix has one decorator per limiter's store and policy. */
+/** Reserves a prefix on a store and policy for one decorator, so that classes with the same name do not share a count. */
 function claimPrefix(limiter: AnyLimiter, prefix: string, user: object): void {
   const by = limiter.store ?? limiter
   let users = prefixUsers.get(by)
@@ -170,7 +180,7 @@ function claimPrefix(limiter: AnyLimiter, prefix: string, user: object): void {
   else if (other !== user) {
     throw new TidegateError(
       'POLICY_UNNAMED',
-      `Two methods ${prefix} with @RateLimit() count on one store, so they would share one count. Give each a name, for example @RateLimit({ name: 'mail', … }).`,
+      `Two methods ${prefix} with @RateLimit() are counted on one store, so they would share one count. Give each a name, for example @RateLimit({ name: 'mail', … }).`,
       { field: 'name' },
     )
   }
@@ -197,7 +207,7 @@ function limitMethod(method: Method, property: string | symbol, check: CallCheck
   return Object.defineProperty(isAsync ? callAsync : call, 'name', { value: method.name })
 }
 
-/** Frees the slot when the method has returned, or its promise is settled. */
+/** Runs a method and releases the slot when it has returned, or its promise has settled. */
 function releasing(slot: Slot, run: () => unknown): unknown {
   const release = () => void slot[Symbol.asyncDispose]()
   let isPending = false
@@ -217,14 +227,14 @@ function withMetadata(to: Method, from: Method): Method {
   return to
 }
 
-/** The API of `reflect-metadata`, where it is loaded. */
+/** The API of `reflect-metadata`, if it is loaded. */
 interface ReflectMetadata {
   getMetadataKeys(of: object): unknown[]
   getMetadata(key: unknown, of: object): unknown
   defineMetadata(key: unknown, value: unknown, of: object): void
 }
 
-/** Runs the next step now, or when the promise resolves: a synchronous method with a memory store stays synchronous. */
+/** Runs `next` immediately, or when the promise resolves, so that a synchronous method stays synchronous in memory. */
 function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
   const isPromise = typeof (value as Promise<T> | undefined)?.then === 'function'
   return isPromise ? (value as Promise<T>).then(next) : next(value as T)

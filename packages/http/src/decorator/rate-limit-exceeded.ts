@@ -4,11 +4,11 @@ import { retryAfterSeconds } from '../response/headers.js'
 const ERROR_MARK = Symbol.for('@tidegate/http: RateLimitExceededError')
 
 /**
- * A call of a limited method was denied. Express, Koa, Fastify and Nest respond with the status of this error, Express and
- * Koa with its headers too.
+ * The error of a denied call of a limited method. Express, Koa, Fastify and Nest respond with its status; Express and Koa
+ * also send its headers.
  */
 export class RateLimitExceededError extends Error {
-  /** Makes `instanceof` true for errors of another copy of this package too, such as its CommonJS build. */
+  /** Makes `instanceof` work for errors of another copy of this package too, such as its CommonJS build. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: subclasses inherit this method.
     if (this !== RateLimitExceededError) return Function.prototype[Symbol.hasInstance].call(this, value)
@@ -17,11 +17,12 @@ export class RateLimitExceededError extends Error {
 
   override readonly name = 'RateLimitExceededError'
   readonly code = 'RATE_LIMIT_EXCEEDED'
+  /** The denial. */
   readonly decision: Decision
-  /** 429, or 503 if the store is unavailable and the policy then denies. */
+  /** 429, or 503 if the store is unavailable and the policy is `closed`. */
   readonly status: 429 | 503
   readonly statusCode: 429 | 503
-  /** Whether frameworks may send the message to the client. */
+  /** Lets frameworks send the message to the client. */
   readonly expose = true
   readonly headers: { readonly 'Retry-After': string }
 

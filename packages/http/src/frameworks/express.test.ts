@@ -54,7 +54,7 @@ describe('in Express', () => {
   const five = fixedWindow({ limit: 5, window: '365d', name: 'five' })
   const one = fixedWindow({ limit: 1, window: '365d', name: 'one' })
 
-  it('clients cannot change the name of a route by the spelling of its mount path', async () => {
+  it('the spelling of a mount path does not change the name of a route', async () => {
     const router = express.Router({ mergeParams: true })
     const keys: string[] = []
     const onDecision = ({ limits }: { limits: readonly { key: string }[] }) => keys.push(limits[0]!.key)
@@ -110,7 +110,7 @@ describe('in Express', () => {
     expect(headers.get('ratelimit')).toMatch(/^"one";r=0;t=\d+$/)
   })
 
-  it('leaves a response alone that was sent during the check', async () => {
+  it('does not change a response that was sent during the check', async () => {
     const app = express()
     app.use((_, response, next) => {
       setTimeout(() => response.writeHead(503).write('too '), 10)

@@ -8,6 +8,7 @@ import { limitRequest } from './node-response.js'
 
 export type { RateLimitEvent }
 
+/** Options of `rateLimit`. */
 export interface ExpressRateLimitOptions extends RateLimitOptions<Request> {
   /** Responds to a denied request; the headers are set. Default: the default response. */
   handler?: (
@@ -18,14 +19,24 @@ export interface ExpressRateLimitOptions extends RateLimitOptions<Request> {
   ) => unknown
 }
 
-/** Generic, so that `request.params` keeps the type of the route. A `RequestHandler` would replace it. */
+/** The middleware. Generic, so that `request.params` keeps the type of the route. */
 export type ExpressRateLimit = <Params, Reply, Body, Query>(
   request: Request<Params, Reply, Body, Query>,
   response: Response<Reply>,
   next: NextFunction,
 ) => void
 
-/** `app.use(rateLimit({ limit: 100, window: '1m' }))`, or for one route: `app.get('/search', rateLimit(…), …)`. */
+/**
+ * Creates rate limiting middleware for Express.
+ *
+ * @example
+ * ```ts
+ * import { rateLimit } from '@tidegate/http/express'
+ *
+ * app.use(rateLimit({ limit: 100, window: '1m' }))
+ * app.post('/login', rateLimit({ limit: 5, window: '15m', name: 'login' }), login)
+ * ```
+ */
 export function rateLimit(options: ExpressRateLimitOptions): ExpressRateLimit {
   const limiter = defineRateLimit(options, ADAPTER)
   const { handler } = options
@@ -44,7 +55,7 @@ const ADAPTER: FrameworkAdapter<Request> = {
     message: (request) => request,
     url: (request) => request.originalUrl,
     routed: (request) => `${request.baseUrl}${request.path}`,
-    // Known only to middleware of the route itself.
+    // Set only in middleware of the route itself.
     route: (request) =>
       request.route === undefined ? undefined : `${mountOf(request)}${request.route.path}`,
     proxies: (request) => expressProxies(request),
@@ -52,8 +63,8 @@ const ADAPTER: FrameworkAdapter<Request> = {
 }
 
 /**
- * The mount path of the route's router. Express keeps it as the client wrote it, in upper or lower case and with values in
- * place of parameters. The parameters are known if the router has `mergeParams`.
+ * The mount path of the route's router. Express keeps the client's spelling, with values instead of parameters. The
+ * parameters are available if the router has `mergeParams`.
  */
 function mountOf({ baseUrl, params }: Request): string {
   if (baseUrl === '') return ''

@@ -125,7 +125,7 @@ describe('the plugin', () => {
     expect(await ask(app, ...paths, ...paths)).toStrictEqual([200, 200, 200, 404, 429, 429, 429, 429])
   })
 
-  it('keeps to the plugin that it is registered in', async () => {
+  it('limits only the plugin that it is registered in', async () => {
     const app = fastify()
     app.register(async (child) => {
       child.register(rateLimit, { policy: one })
@@ -212,7 +212,7 @@ describe('the plugin', () => {
     expect(await ask(app, '/?user=a', '/?user=a', '/?user=b')).toStrictEqual([200, 429, 200])
   })
 
-  it('rejects wrong options when it is registered, and those of a route when the route is added', async () => {
+  it('rejects invalid options when it is registered, and those of a route when the route is added', async () => {
     const register = async (options: object) => {
       const app = fastify()
       closing.push(app)

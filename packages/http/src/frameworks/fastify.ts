@@ -20,37 +20,48 @@ import { hold, refundAfterSend, releaseAfterResponse } from './node-response.js'
 
 export type { RateLimitEvent }
 
-/** The options of a route, in its `config.rateLimit`. */
+/** Options of a route, in its `config.rateLimit`. */
 export interface FastifyRouteRateLimitOptions extends RateLimitOptions<FastifyRequest> {
   /** Responds to a denied request; the headers are set. Default: the default response. */
   handler?: (request: FastifyRequest, reply: FastifyReply, event: RateLimitEvent<FastifyRequest>) => unknown
 }
 
+/** Options of `rateLimit`. */
 export interface FastifyRateLimitOptions extends FastifyRouteRateLimitOptions {
   /** Whether to limit routes without a `config.rateLimit`, and requests without a route. Default: true. */
   global?: boolean
-  /** The hook that counts: in later hooks the user is known. Default: `'onRequest'`. */
+  /** The hook that counts requests. Use a later hook if the key is the authenticated user. Default: `'onRequest'`. */
   hook?: 'onRequest' | 'preValidation' | 'preHandler'
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Options of this route, before those of the plugin; `false` for no limit. */
+    /** Options of this route, which override those of the plugin; `false` disables the limit. */
     rateLimit?: FastifyRouteRateLimitOptions | false
   }
 }
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
-/** `app.register(rateLimit, { limit: 100, window: '1m' })`. Limits earlier routes and requests without a route too. */
+/**
+ * Rate limiting plugin for Fastify. Also limits routes that were added earlier, and requests without a route.
+ *
+ * @example
+ * ```ts
+ * import { rateLimit } from '@tidegate/http/fastify'
+ *
+ * await app.register(rateLimit, { limit: 100, window: '1m' })
+ * app.post('/login', { config: { rateLimit: { limit: 5, window: '15m' } } }, login)
+ * ```
+ */
 export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
   assertRateLimitOptions('rateLimit', options, ['handler', 'global', 'hook'])
-  const { global = true, hook = 'onRequest', ...own } = options
+  const { global = true, hook = 'onRequest', ...rateLimitOptions } = options
   if (!HOOKS.includes(hook)) {
-    const message = `hook must be one of ${HOOKS.join(', ')}, got ${show(hook)}.`
+    const message = `hook must be one of ${HOOKS.join(', ')}, got ${show(hook)}. Leave it out for onRequest.`
     throw optionInvalid('hook', message)
   }
-  const shared = withStore(own)
+  const shared = withStore(rateLimitOptions)
   const defaultHook = global ? hookOf(shared, { user: shared }) : undefined
   /** By the `config` of a route, which is one object for all its requests. */
   const hooks = new WeakMap<object, Hook | undefined>()
@@ -60,18 +71,21 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     const { config } = route
     if (config?.rateLimit === undefined) return defaultHook
     if (hooks.has(config)) return hooks.get(config)
-    const own = config.rateLimit
-    const made = own === false ? undefined : hookOf(mergeOptions(shared, own), useOf(route, config, own))
-    hooks.set(config, made)
-    return made
+    const routeOptions = config.rateLimit
+    const routeHook =
+      routeOptions === false
+        ? undefined
+        : hookOf(mergeOptions(shared, routeOptions), useOf(route, config, routeOptions))
+    hooks.set(config, routeHook)
+    return routeHook
   }
 
   /** An unnamed policy of a route is named after the route, so that the same route shares its count across processes. */
-  function useOf(route: Route, config: RouteConfig, own: object): PolicyUse {
-    if (!definesLimit(own)) return { user: shared }
+  function useOf(route: Route, config: RouteConfig, routeOptions: object): PolicyUse {
+    if (!definesLimit(routeOptions)) return { user: shared }
     const place = config[PLACE]
     if (place !== undefined) return { place }
-    // The constraints of a route from before the plugin are unknown, so two of its versions look like one route.
+    // The constraints of routes added before the plugin are unknown, so two versions of a route look the same.
     const earlier = `${route.method} ${route.url}`
     const isOther = (earlierRoutes.get(earlier) ?? config) !== config
     earlierRoutes.set(earlier, config)
@@ -84,7 +98,7 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     if (route.config?.rateLimit === undefined) return
     mayHaveRouteOptions = true
     route.config = Object.assign({}, route.config, { [PLACE]: placeOf(route) })
-    // Report wrong options when the route is made. Those of earlier routes are reported at the first request.
+    // Report invalid options when the route is added. Those of earlier routes are reported at the first request.
     hookFor(route)
   })
   const run: Hook = (request, reply, next) => {
@@ -92,7 +106,7 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     if (limit === undefined) next()
     else limit(request, reply, next)
   }
-  // The types of Fastify know one name at a time.
+  // Fastify's types accept only a literal name.
   app.addHook(hook as 'onRequest', run)
 }
 

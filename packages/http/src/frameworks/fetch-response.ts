@@ -36,7 +36,7 @@ function denialResponse(
   return new Response(isHead ? null : text, { status, headers: { ...headers, 'Content-Type': contentType } })
 }
 
-/** The same response, with these headers. Those of some responses, such as a redirect, cannot be changed. */
+/** Sets headers of a response. Returns a copy if its headers are immutable, as those of a redirect. */
 export function withHeaders(response: Response, headers: Fields): Response {
   try {
     setAll(response.headers, headers)
@@ -51,8 +51,8 @@ export function withHeaders(response: Response, headers: Fields): Response {
 }
 
 /**
- * The headers of this limiter together with those of inner limiters. They are stored by request, because one response
- * object may serve many requests.
+ * Merges the headers of this limiter with those of inner limiters. They are stored by request, because one response object
+ * can serve many requests.
  */
 export function mergeHeaders(request: Request, headers: Fields): Fields {
   const inner = headersByRequest.get(request) ?? {}
@@ -65,7 +65,7 @@ export function mergeHeaders(request: Request, headers: Fields): Fields {
 
 const headersByRequest = new WeakMap<Request, Fields>()
 
-/** The same response, which refunds once its whole body has been read. */
+/** Returns a response that refunds once its whole body has been read. */
 export function refundAfterRead(
   response: Response,
   { method, signal }: Request,
@@ -85,8 +85,8 @@ export function refundAfterRead(
 }
 
 /**
- * The same response, which runs `release` once its body has been read, or nothing will read it any more. `release` may run
- * more than once.
+ * Returns a response that runs `release` once its body has been read, cancelled or dropped. `release` may run more than
+ * once.
  */
 export function releaseAfterRead(
   response: Response,
@@ -140,7 +140,7 @@ function hold(ms: number, signal: AbortSignal): Promise<boolean> {
   })
 }
 
-/** For a client that has disconnected. 499 is the status that nginx logs. */
+/** The response to a disconnected client. 499 is the status that nginx logs. */
 function disconnectedResponse(): Response {
   return new Response(null, { status: 499 })
 }

@@ -40,7 +40,7 @@ const IN_THE_BROWSER = `(async () => {
   return { statuses, calls, node: typeof process }
 })()`
 
-it('everything that is not for Node only runs in a browser', async () => {
+it('entries that are not for Node.js run in a browser', async () => {
   const { port, close } = await listen(async (request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
     if (path === '/') {
@@ -54,16 +54,16 @@ it('everything that is not for Node only runs in a browser', async () => {
   const browser = await launchBrowser()
   try {
     const page = await browser.newPage()
-    const said: string[] = []
-    page.on('pageerror', (error) => said.push(String(error)))
-    page.on('console', (message) => message.type() === 'warning' && said.push(message.text()))
+    const messages: string[] = []
+    page.on('pageerror', (error) => messages.push(String(error)))
+    page.on('console', (message) => message.type() === 'warning' && messages.push(message.text()))
     await page.goto(`http://127.0.0.1:${port}/`)
     expect(await page.evaluate(IN_THE_BROWSER)).toStrictEqual({
       statuses: [200, 429, 200, 200],
       calls: ['called', 'RATE_LIMIT_EXCEEDED'],
       node: 'undefined',
     })
-    expect(said).toStrictEqual([expect.stringContaining('TidegateWarning [TIDEGATE_KEY_UNDEFINED]')])
+    expect(messages).toStrictEqual([expect.stringContaining('TidegateWarning [TIDEGATE_KEY_UNDEFINED]')])
   } finally {
     await browser.close()
     await close()

@@ -15,14 +15,25 @@ export type { RateLimitEvent }
 /** A request handler of Bun, Deno, Workers or Next.js. */
 export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => MaybePromise<Response>
 
+/** Options of `rateLimit`. */
 export interface FetchRateLimitOptions extends RateLimitOptions<Request> {
-  /** The client's address, for runtimes that do not pass it. Default: as Bun, Deno and Hono on Node pass it. */
+  /** Returns the address of the connection. Default: the address that Bun, Deno or Hono on Node.js pass. */
   peer?: (request: Request, ...rest: unknown[]) => string | null | undefined
   /** Responds to a denied request; the headers are added to the response. Default: the default response. */
   handler?: (request: Request, event: RateLimitEvent<Request>) => MaybePromise<Response>
 }
 
-/** `export default { fetch: rateLimit({ limit: 100, window: '1m' })((request) => new Response('hello')) }` */
+/**
+ * Creates a wrapper that limits the requests of a fetch handler: Bun, Deno, Cloudflare Workers, Next.js.
+ *
+ * @example
+ * ```ts
+ * import { rateLimit } from '@tidegate/http/fetch'
+ *
+ * const limited = rateLimit({ limit: 100, window: '1m' })
+ * export default { fetch: limited((request) => new Response('hello')) }
+ * ```
+ */
 export function rateLimit(
   options: FetchRateLimitOptions,
 ): <Rest extends unknown[]>(

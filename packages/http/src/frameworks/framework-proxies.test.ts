@@ -131,21 +131,21 @@ const FRAMEWORKS: [string, Serve<any>, { byAddress: unknown; all: unknown }][] =
 ]
 
 describe.each(FRAMEWORKS)('%s', (_, serve, { byAddress, all }) => {
-  it('without a setting, the header does not matter', async () => {
+  it('ignores the header without a setting', async () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     expect(await keysOf(serve, undefined, ['', ...FORGED])).toStrictEqual([PEER, ...FORGED.map(() => PEER)])
   })
 
-  it('with a trusted proxy, the client is the entry of the proxy, whatever the client sends', async () => {
+  it('uses the entry of a trusted proxy, and ignores entries of the client', async () => {
     expect(await keysOf(serve, byAddress, ['', ...FORGED])).toStrictEqual([PEER, ...FORGED.map(() => CLIENT)])
   })
 
-  it('three clients behind the proxy have three limits', async () => {
+  it('gives three clients behind the proxy separate limits', async () => {
     const clients = ['203.0.113.1', '203.0.113.2', '203.0.113.3']
     expect(await keysOf(serve, byAddress, clients)).toStrictEqual(clients.map((address) => `ip:${address}`))
   })
 
-  it('an entry that is not an address counts as the proxy', async () => {
+  it('uses the address of the proxy if its entry is not an address', async () => {
     expect(await keysOf(serve, byAddress, ['junk', '_hidden', '203.0.113.9, junk'])).toStrictEqual([
       PEER,
       PEER,
@@ -153,7 +153,7 @@ describe.each(FRAMEWORKS)('%s', (_, serve, { byAddress, all }) => {
     ])
   })
 
-  it('a setting that trusts every proxy is taken as one proxy, with a warning for longer chains', async () => {
+  it('treats a setting that trusts every proxy as one proxy, with a warning for longer chains', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     expect(await keysOf(serve, all, ['', '203.0.113.9'])).toStrictEqual([PEER, CLIENT])
     expect(warned).not.toHaveBeenCalled()
@@ -166,7 +166,7 @@ describe.each(FRAMEWORKS)('%s', (_, serve, { byAddress, all }) => {
     ])
   })
 
-  it('the option wins over the setting', async () => {
+  it('prefers the option to the setting', async () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const chain = '1.1.1.1, 203.0.113.9, 10.0.0.1'
     expect(await keysOf(serve, byAddress, [chain, '203.0.113.9'], { hops: 2 })).toStrictEqual([CLIENT, PEER])
@@ -183,18 +183,18 @@ describe.each<[string, (hops: number) => unknown]>([
 ])('a number of proxies in %s', (name, settingOf) => {
   const serve = (name === 'Koa' ? serveKoa : expressOf(express)) as Serve<unknown>
 
-  it('counts from the right, and a chain that is too short counts as the peer', async () => {
+  it('counts from the right, and uses the peer if the chain is too short', async () => {
     const headers = ['1.1.1.1, 203.0.113.9, 10.0.0.1', '203.0.113.9, 10.0.0.1', '203.0.113.9', '']
     expect(await keysOf(serve, settingOf(2), headers)).toStrictEqual([CLIENT, CLIENT, PEER, PEER])
   })
 })
 
-it('Fastify can be given a function', async () => {
+it('supports a function in Fastify', async () => {
   const trustProxy = (address: string, hop: number) => address.startsWith('127.') || hop === 1
   expect(await keysOf(serveFastify, trustProxy, ['1.1.1.1, 203.0.113.9, 10.0.0.1'])).toStrictEqual([CLIENT])
 })
 
-it('Koa can be given a header that the proxy replaces', async () => {
+it('supports a header that the proxy replaces in Koa', async () => {
   const keys: string[] = []
   const port = await serveKoa(
     { proxy: true, proxyIpHeader: 'X-Real-IP' },

@@ -4,13 +4,13 @@ import type { Context } from 'koa'
 import type { FrameworkProxies } from '../address/client-ip.js'
 
 /*
- * The proxy settings of the frameworks. A setting that trusts every proxy would let clients choose their own address, so
- * it is taken as one proxy.
+ * The proxy settings of the frameworks. A setting that trusts every proxy would let clients forge their address, so it is
+ * treated as one proxy.
  */
 
 const ONE_PROXY: FrameworkProxies = { hops: 1, isGuess: true }
 
-/** `app.set('trust proxy', …)` */
+/** Reads `app.set('trust proxy', …)` of Express. */
 export function expressProxies(request: Pick<ExpressRequest, 'app' | 'ip'>): FrameworkProxies | undefined {
   const setting: unknown = request.app?.get('trust proxy')
   if (setting === undefined || setting === false || setting === 0) return undefined
@@ -18,18 +18,18 @@ export function expressProxies(request: Pick<ExpressRequest, 'app' | 'ip'>): Fra
   return typeof setting === 'number' ? { hops: setting } : { client: request.ip }
 }
 
-/** `app.proxy`, with `app.maxIpsCount` and `app.proxyIpHeader` */
+/** Reads `app.proxy`, `app.maxIpsCount` and `app.proxyIpHeader` of Koa. */
 export function koaProxies(context: Context): FrameworkProxies | undefined {
   const { app } = context
   if (!app.proxy) return undefined
   const { proxyIpHeader = 'X-Forwarded-For', maxIpsCount = 0 } = app
   if (proxyIpHeader.toLowerCase() === 'x-forwarded-for')
     return maxIpsCount > 0 ? { hops: maxIpsCount } : ONE_PROXY
-  // A header with several entries is not one that the proxy replaced; it is not an address either.
+  // A header with several entries is not an address, so it is ignored later.
   return { client: context.get(proxyIpHeader) }
 }
 
-/** `fastify({ trustProxy: … })` */
+/** Reads `fastify({ trustProxy: … })`. */
 export function fastifyProxies(request: FastifyRequest): FrameworkProxies | undefined {
   // Fastify defines `ips` only if `trustProxy` is set.
   if (request.ips === undefined) return undefined

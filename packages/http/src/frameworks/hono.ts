@@ -8,14 +8,24 @@ import { earlyResponse, mergeHeaders, refundAfterRead, releaseAfterRead } from '
 
 export type { RateLimitEvent }
 
+/** Options of `rateLimit`. */
 export interface HonoRateLimitOptions extends RateLimitOptions<Context> {
-  /** The client's address, for runtimes that do not pass it. Default: as Node, Bun and Deno pass it. */
+  /** Returns the address of the connection. Default: the address that Node.js, Bun or Deno pass. */
   peer?: (context: Context) => string | null | undefined
   /** Responds to a denied request; the headers are added to the response. Default: the default response. */
   handler?: (context: Context, event: RateLimitEvent<Context>) => MaybePromise<Response>
 }
 
-/** `app.use(rateLimit({ limit: 100, window: '1m' }))` */
+/**
+ * Creates rate limiting middleware for Hono.
+ *
+ * @example
+ * ```ts
+ * import { rateLimit } from '@tidegate/http/hono'
+ *
+ * app.use(rateLimit({ limit: 100, window: '1m' }))
+ * ```
+ */
 export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
   const { peer, handler } = options ?? {}
   const { check } = defineRateLimit(options, {
@@ -61,7 +71,7 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
  */
 function handlersPath(context: Context): string | undefined {
   const isHandler = ({ method, path }: RouterRoute) => method !== 'ALL' && path !== '*' && path !== '/*'
-  // Not by `hono/route`, which Hono has only since 4.8.
+  // Not `hono/route`, which needs Hono 4.8.
   const matched = context.req.matchedRoutes
   return (matched.findLast(isHandler) ?? matched.at(-1))?.path
 }

@@ -13,12 +13,22 @@ import { hold, refundAfterSend, releaseAfterResponse, setHeaders } from './node-
 
 export type { RateLimitEvent }
 
+/** Options of `rateLimit`. */
 export interface KoaRateLimitOptions extends RateLimitOptions<Context> {
   /** Responds to a denied request; the headers are set. Default: the default response. */
   handler?: (context: Context, event: RateLimitEvent<Context>) => unknown
 }
 
-/** `app.use(rateLimit({ limit: 100, window: '1m' }))` */
+/**
+ * Creates rate limiting middleware for Koa.
+ *
+ * @example
+ * ```ts
+ * import { rateLimit } from '@tidegate/http/koa'
+ *
+ * app.use(rateLimit({ limit: 100, window: '1m' }))
+ * ```
+ */
 export function rateLimit(options: KoaRateLimitOptions): Middleware {
   const { check } = defineRateLimit(options, ADAPTER)
   const { handler } = options
@@ -61,7 +71,7 @@ export function rateLimit(options: KoaRateLimitOptions): Middleware {
   }
 }
 
-/** Resolves after the delay to true, or to false as soon as the client disconnects. */
+/** Resolves to true after the delay, or to false as soon as the client disconnects. */
 function isHeld(ms: number, context: Context): Promise<boolean> {
   return new Promise((resolve) => {
     hold(
@@ -73,14 +83,14 @@ function isHeld(ms: number, context: Context): Promise<boolean> {
   })
 }
 
-/** Koa removes all headers from the response to an error, except for those of the error. */
+/** Copies the headers to the error, because Koa sends only the headers of the error. */
 function keepHeaders(error: unknown, context: Context, headers: RequestOutcome<Context>['headers']): void {
   if (typeof error !== 'object' || error === null || !Object.isExtensible(error)) return
-  const { headers: own } = error as { headers?: object }
-  // A limiter further inside may have removed some of them.
-  const kept = Object.keys(headers).filter((name) => context.res.hasHeader(name))
-  const all = kept.map((name) => [name, context.response.get(name)])
-  Object.assign(error, { headers: { ...Object.fromEntries(all), ...own } })
+  const { headers: errorHeaders } = error as { headers?: object }
+  // An inner limiter may have removed some of the headers.
+  const names = Object.keys(headers).filter((name) => context.res.hasHeader(name))
+  const responseHeaders = names.map((name) => [name, context.response.get(name)])
+  Object.assign(error, { headers: { ...Object.fromEntries(responseHeaders), ...errorHeaders } })
 }
 
 const ADAPTER: FrameworkAdapter<Context> = {

@@ -29,7 +29,7 @@ export interface PlatformResponse extends ServerResponse {
   status(status: number): { send(body: string): unknown }
 }
 
-/** Throws for a context that cannot be counted: it must not pass uncounted. */
+/** Throws for a context that cannot be counted, so that it does not pass without a limit. */
 export function callOf(context: ExecutionContext): NestCall {
   const kind: string = context.getType()
   if (kind === 'http') {
@@ -43,7 +43,7 @@ export function callOf(context: ExecutionContext): NestCall {
   }
   throw optionInvalid(
     undefined,
-    `RateLimitGuard counts HTTP, GraphQL and WebSockets, got a context of the type ${show(kind)}. Write @SkipRateLimit() above the handler ${context.getClass().name}.${context.getHandler().name}.`,
+    `RateLimitGuard supports HTTP, GraphQL and WebSockets, got a context of the type ${show(kind)}. Write @SkipRateLimit() above the handler ${context.getClass().name}.${context.getHandler().name}.`,
   )
 }
 
@@ -65,7 +65,7 @@ function graphqlCall(context: ExecutionContext): NestCall {
   return { kind: 'graphql', request, response: isResponse ? response : undefined, route }
 }
 
-/** Drivers and users put the request under different names. */
+/** GraphQL drivers and applications use different names for the request. */
 interface GraphqlContext {
   req?: NestRequest
   request?: NestRequest
@@ -93,7 +93,7 @@ function isFastify(request: NestRequest): boolean {
 
 export const httpReader = nodeReader(SOURCE)
 
-/** A request can hold many operations, and each of them counts. */
+/** Each operation of a request counts separately. */
 export function graphqlReader(route: string | undefined): RequestReader<NestRequest> {
   const { facts } = nodeReader({ ...SOURCE, route: () => route })
   return { facts, identity: () => ({}) }

@@ -178,8 +178,8 @@ describe('the guard of NestJS', () => {
     expect(statuses).toStrictEqual([200, 429, 429])
   })
 
-  it('rejects wrong options when the module is created', async () => {
-    expect(() => RateLimitModule.forRoot({})).toThrow(/Write limit and window/)
+  it('rejects invalid options when the module is created', async () => {
+    expect(() => RateLimitModule.forRoot({})).toThrow(/The limit must be limit and window/)
     expect(() => RateLimitModule.forRoot({ policy: one, cost: 2 })).toThrow(/can never be allowed/)
     expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5000 } as never)).toThrow(
       /Replace windowMs: 5000 with window: '5s', start: 'first-request'\./,
@@ -192,13 +192,13 @@ describe('the guard of NestJS', () => {
     [{ limit: 5 }, /window must be/],
     [{ ttl: 5 } as never, /@RateLimit\(\) has no option "ttl"/],
     [{ key: '{user}' }, /"user" is not a source/],
-    [{ cost: 0 }, /whole number from 1 up/],
-    [{ proxies: { trusted: ['loopback'] } }, /not an address or a range/],
+    [{ cost: 0 }, /whole number of at least 1/],
+    [{ proxies: { trusted: ['loopback'] } }, /addresses and ranges only/],
     [{ policy: one, cost: 2 }, /can never be allowed/],
-    [{ policy: one, queue: true }, /Use leakyBucket\(\)/],
+    [{ policy: one, queue: true }, /leakyBucket\(\{ capacity: 20/],
     [{ policy: one, rules: [{ policy: one }] }, /got policy and rules/],
     [{ rules: [] }, /rules must be a list/],
-  ])('rejects wrong options when the decorator is applied: %j', (options, problem) => {
+  ])('rejects invalid options when the decorator is applied: %j', (options, problem) => {
     expect(() => RateLimit(options)).toThrow(problem)
   })
 

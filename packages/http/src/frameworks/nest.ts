@@ -44,36 +44,51 @@ export type { RateLimitEvent }
 // biome-ignore lint/suspicious/noExplicitAny: the type depends on the platform, and Nest uses this type too
 export type NestRequest = any
 
-/** The options of `@RateLimit()`: those of a class or method come before those of the module. */
+/** Options of `@RateLimit()`, which override those of the module. */
 export interface NestRateLimitOptions extends RateLimitOptions<NestRequest> {
-  /** Responds to a denied request: it throws, or sends. The headers are set. Default: the default response. */
+  /** Responds to a denied request, or throws; the headers are set. Default: the default response. */
   handler?: (context: ExecutionContext, event: RateLimitEvent<NestRequest>) => unknown
 }
 
+/** Options of `RateLimitModule.forRoot`. */
 export interface RateLimitModuleOptions extends NestRateLimitOptions {
-  /** Whether to limit every route, or only those with `@UseGuards(RateLimitGuard)`. Default: true. */
+  /** Whether to limit every route. If false, only routes with `@UseGuards(RateLimitGuard)`. Default: true. */
   global?: boolean
 }
 
+/** Options of `RateLimitModule.forRootAsync`. */
 export interface RateLimitModuleAsyncOptions {
   imports?: NonNullable<ModuleMetadata['imports']>
-  /** The providers that the function is called with. Default: none. */
+  /** The providers to pass to `useFactory`. Default: none. */
   // biome-ignore lint/suspicious/noExplicitAny: tokens of any kind, as in Nest's own types
   inject?: any[]
-  // biome-ignore lint/suspicious/noExplicitAny: the user knows the types of the providers
+  /** Returns the options of the module. */
+  // biome-ignore lint/suspicious/noExplicitAny: the types of the providers are up to the user
   useFactory: (...injected: any[]) => MaybePromise<NestRateLimitOptions>
-  /** As in `forRoot`. Default: true. */
+  /** Whether to limit every route. If false, only routes with `@UseGuards(RateLimitGuard)`. Default: true. */
   global?: boolean
 }
 
-/** Options for all methods of a class, or for one method: `@RateLimit({ cost: 5 })`. */
+/**
+ * Sets the options of a method, or of all methods of a class.
+ *
+ * @example
+ * ```ts
+ * @Controller('login')
+ * class LoginController {
+ *   @Post()
+ *   @RateLimit({ limit: 5, window: '15m' })
+ *   login() {}
+ * }
+ * ```
+ */
 export function RateLimit(options: NestRateLimitOptions): CustomDecorator<symbol> {
   assertRateLimitOptions('@RateLimit()', options, ['handler'])
   assertStandalone(options)
   return SetMetadata(OPTIONS, options)
 }
 
-/** Rejects wrong options when the decorator is applied, as far as they do not depend on the module's options. */
+/** Rejects invalid options when the decorator is applied, unless they depend on the module's options. */
 function assertStandalone(options: NestRateLimitOptions): void {
   const { key, cost, proxies } = options
   defineProxies(proxies)
@@ -86,18 +101,28 @@ function assertStandalone(options: NestRateLimitOptions): void {
   if (cost !== undefined) parseCost(cost, undefined)
 }
 
-/** No limit for a class or a method. The decorator of a method wins over the decorator of its class. */
+/** Disables the limit for a class or a method. The decorator of a method overrides that of its class. */
 export function SkipRateLimit(): CustomDecorator<symbol> {
   return SetMetadata(OPTIONS, false)
 }
 
-/** `imports: [RateLimitModule.forRoot({ limit: 100, window: '1m' })]` */
+/**
+ * The NestJS module. It limits every route, unless `global` is false.
+ *
+ * @example
+ * ```ts
+ * @Module({ imports: [RateLimitModule.forRoot({ limit: 100, window: '1m' })] })
+ * export class AppModule {}
+ * ```
+ */
 // biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class
 export class RateLimitModule {
+  /** Creates the module from its options. */
   static forRoot({ global = true, ...options }: RateLimitModuleOptions): DynamicModule {
     return moduleOf(global, { provide: SHARED, useValue: shared(options, global) })
   }
 
+  /** Creates the module from a factory with injected providers. */
   static forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
     const { imports = [], inject = [], useFactory, global = true } = options
     const useOptions = async (...injected: unknown[]) => shared(await useFactory(...injected), global)
@@ -166,7 +191,7 @@ function moduleOf(isGlobal: boolean, options: Provider): DynamicModule {
   }
 }
 
-/** The options of the module. Rejects wrong options now, and not at the first request. */
+/** The options of the module. Rejects invalid options immediately, not at the first request. */
 function shared(options: NestRateLimitOptions, isGlobal: boolean): NestRateLimitOptions {
   assertRateLimitOptions('RateLimitModule', options, ['handler'])
   const whole = withStore(options)
@@ -224,7 +249,7 @@ function readerFor({ proxies }: NestRateLimitOptions): RequestReader<NestRequest
   }
 }
 
-/** One GraphQL request can be counted many times, so its headers replace each other. */
+/** Sets the headers. For GraphQL they replace earlier ones, because one request can have many operations. */
 function setHeaders(
   { kind }: NestCall,
   response: PlatformResponse,
@@ -237,7 +262,7 @@ function setHeaders(
   }
 }
 
-/** Throws, so that exception filters see the denial; but they would turn a text into JSON. */
+/** Throws, so that exception filters receive the denial. Text is sent directly, because filters would convert it to JSON. */
 function deny(
   { status, defaultResponse }: DeniedRequest<NestRequest>,
   response: PlatformResponse,
@@ -249,7 +274,7 @@ function deny(
   return stop()
 }
 
-/** GraphQL puts the exception among the errors of the response; a gateway sends it to the client. */
+/** Throws the denial of a GraphQL operation, or of a message to a WebSocket gateway. */
 async function throwDenial(
   { event, status, defaultResponse }: DeniedRequest<NestRequest>,
   { kind }: NestCall,
@@ -266,13 +291,13 @@ async function throwDenial(
   throw new WsException(typeof body === 'string' ? body : { status: 'error', ...body })
 }
 
-/** Without a response, the end of a call is unknown, and with it the moment to free its slot. */
+/** Without a response, the end of the call is unknown, so its slot cannot be released. */
 function noResponse({ kind }: NestCall): TidegateError {
-  const message = `RateLimitModule: a concurrency policy needs the response of an HTTP request, and a ${kind} call has none. Use a rate limit here.`
+  const message = `RateLimitModule: a concurrency policy needs the response of an HTTP request, which a ${kind} call does not have. Use a rate policy such as fixedWindow({ limit: 100, window: '1m' }).`
   return new TidegateError('OPTION_INVALID', message, { field: 'policy' })
 }
 
-/** The response is sent, so neither the method nor a filter may run. */
+/** Never resolves, because the response is sent, so neither the method nor a filter must run. */
 function stop(): Promise<never> {
   return new Promise(() => {})
 }

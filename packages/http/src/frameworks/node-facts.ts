@@ -23,7 +23,7 @@ export function nodeReader<Request>(source: NodeSource<Request>): RequestReader<
   }
 }
 
-/** A class with getters, because most requests need only one fact. */
+/** Computes facts lazily, because most requests need only one of them. */
 class NodeFacts<Request> implements RequestFacts {
   private readonly source: NodeSource<Request>
   private readonly request: Request
@@ -75,7 +75,7 @@ class NodeFacts<Request> implements RequestFacts {
     // In HTTP/2, :authority replaces the host header (RFC 9113, 8.3.1).
     const value = name === 'host' ? (headers[':authority'] ?? headers.host) : headers[name]
     if (typeof value === 'string') return value
-    // `constructor` and `__proto__` are properties of every object, not headers.
+    // Other types are inherited properties such as `constructor`, not headers.
     return Array.isArray(value) ? value.join(', ') : undefined
   }
 }

@@ -14,7 +14,7 @@ export interface NodeCallbacks<Request> {
   deny?: ((denial: DeniedRequest<Request>) => unknown) | undefined
 }
 
-/** Decides about a request and carries out the decision. */
+/** Checks a request, and then responds to it or continues. */
 export async function limitRequest<Request>(
   { check }: RequestLimiter<Request>,
   request: Request,
@@ -25,7 +25,7 @@ export async function limitRequest<Request>(
     outcome = await check(request)
     const { isGone, denial, headers, release } = outcome
     if (release !== undefined) releaseAfterResponse(response, release)
-    // Something else may have responded meanwhile, such as a timeout in front.
+    // Another middleware, such as a timeout, may have responded in the meantime.
     if (isGone || (response.headersSent && denial !== undefined)) return
     if (!response.headersSent) setHeaders(response, headers)
     if (denial !== undefined) {
@@ -55,7 +55,7 @@ export function refundAfterSend(
   })
 }
 
-/** Runs `release` as soon as the response is sent, or the connection is closed before. */
+/** Runs `release` when the response is sent or the connection is closed. It may run more than once. */
 export function releaseAfterResponse(response: ServerResponse, release: () => void): void {
   const isOver = response.writableFinished || (streamOf(response) ?? response).destroyed
   if (isOver) {
@@ -67,7 +67,7 @@ export function releaseAfterResponse(response: ServerResponse, release: () => vo
   if (response.socket === null) releaseBeforeTurn(response, release)
 }
 
-/** Runs `release` if the connection closes while a pipelined response waits for those before it: it emits nothing then. */
+/** Runs `release` if the connection closes while a pipelined response waits for earlier ones, and emits no event. */
 function releaseBeforeTurn(response: ServerResponse, release: () => void): void {
   const { socket } = response.req
   if (socket.destroyed) {
@@ -85,19 +85,19 @@ function releaseBeforeTurn(response: ServerResponse, release: () => void): void 
   response.once('socket', () => void releases.delete(release))
 }
 
-/** One listener on each connection: Node.js warns of a leak when a socket has more than ten. */
+/** One listener per connection, because Node.js warns about more than ten. */
 const releasesBeforeTurn = new WeakMap<Socket, Set<() => void>>()
 
-/** Sets the headers beside those of limiters in front. */
+/** Sets the headers, and joins them with those of outer limiters. */
 export function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   for (const name of staleHeaders(headers)) response.removeHeader(name)
   for (const name in headers) response.setHeader(name, joinHeader(response.getHeader(name), headers[name]!))
 }
 
-/** Continues after a delay, or calls `gone` if the client disconnects before. */
-export function hold(ms: number, response: ServerResponse, next: () => void, gone = () => {}): void {
+/** Continues after a delay, or calls `onDisconnect` if the client disconnects before. */
+export function hold(ms: number, response: ServerResponse, next: () => void, onDisconnect = () => {}): void {
   if ((streamOf(response) ?? response).destroyed) {
-    gone()
+    onDisconnect()
     return
   }
   const timer = setTimeout(() => {
@@ -106,7 +106,7 @@ export function hold(ms: number, response: ServerResponse, next: () => void, gon
   }, ms)
   const onClose = () => {
     clearTimeout(timer)
-    gone()
+    onDisconnect()
   }
   response.once('close', onClose)
 }

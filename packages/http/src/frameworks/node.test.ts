@@ -49,7 +49,7 @@ it('onError responds to an error in a function among the options', async () => {
   await close()
 })
 
-it('a client on a Unix socket has no address, which is an error unless the proxy names the client', async () => {
+it('a client on a Unix socket is an error, unless the proxy sends its address', async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {})
   const statusOf = async (options: object, headers = {}) => {
     const errors: unknown[] = []

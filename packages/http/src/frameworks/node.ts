@@ -6,8 +6,10 @@ import { limitRequest } from './node-response.js'
 
 export type { RateLimitEvent }
 
+/** A request handler of `node:http`. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
+/** Options of `rateLimit`. */
 export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage> {
   /** Responds to a denied request; the headers are set. Default: the default response. */
   handler?: (
@@ -15,11 +17,21 @@ export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage> 
     response: ServerResponse,
     event: RateLimitEvent<IncomingMessage>,
   ) => unknown
-  /** Responds when a function among the options throws. Default: 500, and the error on the console. */
+  /** Responds when a function among the options throws. Default: logs the error and responds with 500. */
   onError?: (error: unknown, request: IncomingMessage, response: ServerResponse) => unknown
 }
 
-/** `createServer(rateLimit({ limit: 100, window: '1m' })((request, response) => response.end('hello')))` */
+/**
+ * Creates a wrapper that limits the requests of a `node:http` handler.
+ *
+ * @example
+ * ```ts
+ * import { rateLimit } from '@tidegate/http/node'
+ *
+ * const limited = rateLimit({ limit: 100, window: '1m' })
+ * createServer(limited((request, response) => response.end('hello'))).listen(3000)
+ * ```
+ */
 export function rateLimit(options: NodeRateLimitOptions): (handler: Handler) => Handler {
   const limiter = defineRateLimit(options, ADAPTER)
   const { handler: denyWith, onError = respondWith500 } = options

@@ -1,17 +1,17 @@
 import { sha256Hex } from './sha256.js'
 
-/** The longest client key, in bytes of UTF-8: the rule of `assertKey` in @tidegate/core. */
+/** The maximum length of a key in bytes of UTF-8, as in `assertKey` of @tidegate/core. */
 const MAX_KEY_BYTES = 256
 
 /**
- * A valid client key for any text: the text itself, or `sha256:` and its hash. Different texts have different keys. A text
+ * Converts any text to a valid key: the text itself, or `sha256:` and its hash. Different texts have different keys. A text
  * that looks like such a hash is hashed too, so that a client cannot choose the key of another client.
  */
 export function asKey(text: string): string {
   return isKey(text) && !isHashedKey(text) ? text : `sha256:${sha256Hex(text)}`
 }
 
-/** Whether a key is the hash of a text. */
+/** Whether a key is the hash of a text that is not a valid key. */
 export function isHashedKey(key: string): boolean {
   return HASHED.test(key)
 }

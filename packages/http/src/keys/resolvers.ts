@@ -5,25 +5,33 @@ import { handlerMethod } from './sources.js'
 import { parseTemplate } from './template.js'
 
 /*
- * Ready-made keys. Each puts its own kind before the value, so that two resolvers never produce the same key: a user
- * named 192.0.2.1 is not the client at that address.
+ * Key resolvers. Each adds its own prefix, so that two resolvers never produce the same key: the user `192.0.2.1` and the
+ * address 192.0.2.1 have different keys.
  */
 
-/** Finds the key of a request; undefined if the request has none. */
+/** Finds the key of a request. */
 export interface KeyResolver<Request = unknown> {
+  /** Returns the key of a request, or undefined if it has none. The request is then not counted. */
   resolve(facts: RequestFacts, request: Request): MaybePromise<string | undefined>
 }
 
-/** The result of a key function. Undefined, null and an empty text mean that the request has no key. */
+/** The result of a key function. Undefined, null and `''` mean that the request has no key. */
 export type KeyValue = string | number | bigint | null | undefined
 
-/** A template (`'user:{header.x-user-id}'`), a function of the framework's request, or a resolver. */
+/** The option `key`: a template such as `'user:{header.x-user-id}'`, a function of the request, or a resolver. */
 export type KeyOption<Request> =
   | string
   | KeyResolver<Request>
   | ((request: Request) => MaybePromise<KeyValue>)
 
-/** The client's address: `ip:192.0.2.1`. */
+/**
+ * Limits by the client's address. The key is for example `ip:192.0.2.1`.
+ *
+ * @example
+ * ```ts
+ * app.use(rateLimit({ limit: 100, window: '1m', key: byIp() }))
+ * ```
+ */
 export function byIp(): KeyResolver {
   return BY_IP
 }
@@ -33,17 +41,17 @@ const BY_IP: KeyResolver = Object.freeze({
   resolve: ({ ip }: RequestFacts) => (ip === undefined ? undefined : `ip:${ip}`),
 })
 
-/** A header as it was sent: `header.x-user-id:alice`. Use it only for headers that your own proxy sets. */
+/** Limits by a header. The key is for example `header.x-user-id:alice`. Use it only for headers that your own proxy sets. */
 export function byHeader(name: string): KeyResolver {
   return parseTemplate(`header.${nameOf(name)}:{header.${nameOf(name)}}`)
 }
 
-/** An API key in a header, hashed because it is a secret: `api-key:` and 64 hexadecimal digits. */
+/** Limits by an API key in a header. The key is `api-key:` and its SHA-256, because an API key is a secret. */
 export function byApiKey(header = 'x-api-key'): KeyResolver {
   return parseTemplate(`api-key:{sha256(header.${nameOf(header)})}`)
 }
 
-/** The framework's route: `route:GET /users/:id`. HEAD counts as GET, because it runs the same handler. */
+/** Limits by the framework's route. The key is for example `route:GET /users/:id`. HEAD counts as GET. */
 export function byRoute(): KeyResolver {
   return BY_ROUTE
 }
@@ -53,12 +61,19 @@ const BY_ROUTE: KeyResolver = Object.freeze({
     route === undefined ? undefined : asKey(`route:${handlerMethod(method)} ${route}`),
 })
 
-/** A verified user: `user:123`. The function reads the id from the framework's request. */
+/**
+ * Limits by the authenticated user, whose id the function reads from the request. The key is for example `user:123`.
+ *
+ * @example
+ * ```ts
+ * app.use(rateLimit({ limit: 100, window: '1m', key: byUser((request) => request.user?.id) }))
+ * ```
+ */
 export function byUser<Request>(read: (request: Request) => MaybePromise<KeyValue>): KeyResolver<Request> {
   if (typeof read !== 'function') {
     throw optionInvalid(
       'key',
-      `byUser() takes a function such as (request) => request.user?.id, got ${show(read)}.`,
+      `byUser() takes a function of the request, got ${show(read)}. Write for example byUser((request) => request.user?.id).`,
     )
   }
   return {
@@ -69,7 +84,7 @@ export function byUser<Request>(read: (request: Request) => MaybePromise<KeyValu
   }
 }
 
-/** The first of these that the request has: `firstOf(byApiKey(), byIp())`. */
+/** Uses the first key that the request has, such as `firstOf(byApiKey(), byIp())`. */
 export function firstOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): KeyResolver<Request> {
   assertResolvers('firstOf', resolvers)
   return {
@@ -83,7 +98,7 @@ export function firstOf<Request = unknown>(...resolvers: KeyResolver<Request>[])
   }
 }
 
-/** All of these together, `route:GET /search|ip:192.0.2.1`; a request that lacks one of them has no key. */
+/** Combines keys, such as `route:GET /search|ip:192.0.2.1`. A request that lacks one of them has no key. */
 export function allOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): KeyResolver<Request> {
   assertResolvers('allOf', resolvers)
   return {
@@ -122,12 +137,12 @@ function joined(keys: (string | undefined)[]): string | undefined {
   return asKey(text)
 }
 
-export function keyTextOf(found: KeyValue): string | undefined {
-  if (found === undefined || found === null || found === '') return undefined
-  if (typeof found === 'string') return found
-  // NaN is rejected: all clients without a number would share one key.
-  if (typeof found === 'bigint' || Number.isFinite(found)) return String(found)
-  const message = `The key of a request must be a string, a number or a bigint, got ${show(found)}. Return for example \`user:\${id}\`.`
+export function keyTextOf(value: KeyValue): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined
+  if (typeof value === 'string') return value
+  // NaN is rejected, because all clients without a number would share one key.
+  if (typeof value === 'bigint' || Number.isFinite(value)) return String(value)
+  const message = `The key of a request must be a string, a number or a bigint, got ${show(value)}. Return for example \`user:\${id}\`.`
   throw new TidegateError('KEY_INVALID', message, { field: 'key' })
 }
 
@@ -135,11 +150,12 @@ function nameOf(header: string): string {
   return typeof header === 'string' ? header.toLowerCase() : String(header)
 }
 
-function assertResolvers(of: string, resolvers: readonly unknown[]): void {
-  const isRight = (one: unknown) => typeof (one as Partial<KeyResolver> | undefined)?.resolve === 'function'
-  if (resolvers.length > 0 && resolvers.every(isRight)) return
+function assertResolvers(caller: string, resolvers: readonly unknown[]): void {
+  const isResolver = (value: unknown) =>
+    typeof (value as Partial<KeyResolver> | undefined)?.resolve === 'function'
+  if (resolvers.length > 0 && resolvers.every(isResolver)) return
   throw optionInvalid(
     'key',
-    `${of}() takes resolvers such as byUser(…), byApiKey() and byIp(), got ${show(resolvers)}.`,
+    `${caller}() takes resolvers, got ${show(resolvers)}. Write for example ${caller}(byApiKey(), byIp()).`,
   )
 }

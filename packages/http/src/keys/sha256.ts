@@ -3,7 +3,7 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 
 /* Not WebCrypto: it is asynchronous, and key templates resolve synchronously. */
 
-/** The SHA-256 of a text as 64 lower-case hexadecimal digits. */
+/** Returns the SHA-256 of a text, as 64 lower-case hexadecimal digits. */
 export function sha256Hex(text: string): string {
   return bytesToHex(sha256(bytesOf(text)))
 }

@@ -1,15 +1,15 @@
 import { pathReadings } from '../path/path-readings.js'
 import type { RequestFacts } from '../request.js'
 
-/** A source with several different values: servers disagree about which of them counts. */
+/** The result for a source with several different values, because servers disagree about which one counts. */
 export const AMBIGUOUS = Symbol('ambiguous')
 
 /** Reads a part of a key from a request; undefined if the request does not have it. */
 export type Source = (request: RequestFacts) => string | typeof AMBIGUOUS | undefined
 
-/** Finds a source by its name in a template, such as `ip` or `header.x-user-id`. Undefined if there is none. */
+/** Finds a source by its name, such as `ip` or `header.x-user-id`. Returns undefined for unknown names. */
 export function sourceOf(name: string): Source | undefined {
-  if (Object.hasOwn(PLAIN_SOURCES, name)) return PLAIN_SOURCES[name as keyof typeof PLAIN_SOURCES]
+  if (Object.hasOwn(SIMPLE_SOURCES, name)) return SIMPLE_SOURCES[name as keyof typeof SIMPLE_SOURCES]
   const dot = name.indexOf('.')
   const [kind, what] = [name.slice(0, dot), name.slice(dot + 1)]
   if (dot < 0 || what === '') return undefined
@@ -29,10 +29,10 @@ export function handlerMethod(method: string): string {
   return method === 'HEAD' ? 'GET' : method
 }
 
-const PLAIN_SOURCES = {
+const SIMPLE_SOURCES = {
   ip: (request) => request.ip,
   method: ({ method }) => handlerMethod(method),
-  // As rules match it, so that `/login;a=1` and `/LOGIN` share one limit.
+  // The path that rules match, so that `/login;a=1` and `/LOGIN` share one limit.
   path: (request) => pathReadings(request).lenient.path.toLowerCase(),
   route: (request) => request.route,
 } satisfies Record<string, Source>
@@ -72,7 +72,7 @@ function cookieValue(cookies: string | undefined, name: string): string | typeof
     const equals = pair.indexOf('=')
     if (equals > 0 && pair.slice(0, equals).trim() === name) {
       const raw = pair.slice(equals + 1).trim()
-      // Decoded as applications do, so that `%61` and `a` are one client.
+      // Decoded like in applications, so that `%61` and `a` are one client.
       const value = decoded(raw.length > 1 && /^".*"$/.test(raw) ? raw.slice(1, -1) : raw)
       if (value !== '' && found !== undefined && found !== value) return AMBIGUOUS
       if (value !== '') found = value

@@ -64,8 +64,8 @@ describe('a template', () => {
   })
 
   it('has its text, and whether it hashes a value', () => {
-    const plain = parseTemplate('user:{header.x-user-id}')
-    expect([plain.text, plain.isSecret]).toStrictEqual(['user:{header.x-user-id}', false])
+    const template = parseTemplate('user:{header.x-user-id}')
+    expect([template.text, template.isSecret]).toStrictEqual(['user:{header.x-user-id}', false])
     expect(parseTemplate('{ip}:{header.a | sha256(cookie.sid)}').isSecret).toBe(true)
   })
 
@@ -102,7 +102,7 @@ describe('an expression without a template', () => {
   })
 })
 
-describe('values that look alike are different keys', () => {
+describe('similar values have different keys', () => {
   it.each([
     // where one value ends and the next begins
     ['{header.a}:{header.b}', { a: 'a:b', b: 'c' }, 'a%3Ab:c'],
@@ -128,7 +128,7 @@ describe('values that look alike are different keys', () => {
     expect(keyOf(template, request(headers as Record<string, string>))).toBe(key)
   })
 
-  it('a user named like an address is not the client at that address', () => {
+  it('a user named like an address has another key than the address', () => {
     const template = parseTemplate('{header.x-user-id | ip}')
     const named = template.resolve(request({ 'x-user-id': '192.0.2.1' }, { ip: '203.0.113.9' }))
     const unnamed = template.resolve(request({}, { ip: '192.0.2.1' }))
@@ -237,10 +237,10 @@ describe('a value from a client', () => {
   })
 
   it('cannot be chosen to equal the hash of another client', () => {
-    const bare = parseTemplate('{header.x-user-id}')
-    const victim = bare.resolve(request({ 'x-user-id': 'x'.repeat(300) }))!
+    const headerTemplate = parseTemplate('{header.x-user-id}')
+    const victim = headerTemplate.resolve(request({ 'x-user-id': 'x'.repeat(300) }))!
     expect(victim).toMatch(/^sha256:[\da-f]{64}$/)
-    const attacker = bare.resolve(request({ 'x-user-id': victim }))
+    const attacker = headerTemplate.resolve(request({ 'x-user-id': victim }))
     expect(attacker).toMatch(/^sha256:[\da-f]{64}$/)
     expect(attacker).not.toBe(victim)
   })
@@ -328,13 +328,13 @@ describe('several different values of a part', () => {
     expect(parseTemplate(template).ambiguousPart(request({}, { query, ip: '192.0.2.1' }))).toBe(part)
   })
 
-  it('are found in cookies', () => {
+  it('are detected in cookies', () => {
     const { ambiguousPart } = parseTemplate('{cookie.a}')
     expect(ambiguousPart(request({ cookie: 'a=1; b=2; a=2' }))).toBe('cookie.a')
     expect(ambiguousPart(request({ cookie: 'a=1; b=2; a="1"; a=' }))).toBeUndefined()
   })
 
-  it('share one key, so that a client cannot choose a fresh one', () => {
+  it('share one key, so that a client cannot evade its limit', () => {
     const { resolve } = parseTemplate('key:{query.k}')
     const keys = ['k=1&k=REAL', 'k=2&k=REAL', 'k=REAL&k=3'].map((query) => resolve(request({}, { query })))
     expect(new Set(keys)).toStrictEqual(new Set(['key:(several values)']))

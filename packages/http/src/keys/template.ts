@@ -7,26 +7,34 @@ import { AMBIGUOUS, type Source, sourceOf } from './sources.js'
 /*
  * A template such as "user:{header.x-user-id | 'anonymous'}" computes the key of a request. It is parsed once.
  *
- * Different values never produce the same key. The value of a single source is used as it is. With several sources, `%`
- * and the first character of each text between two sources are escaped in all values, so that the end of each value is
- * unambiguous. A value of a later alternative has the name of its source and `=` before it (`=` is then escaped in values
- * too), so that a user named 192.0.2.1 is not the client at 192.0.2.1.
+ * Different values never produce the same key. The value of a single source is not changed. With several sources, `%` and
+ * the first character of each text between two sources are escaped in all values, so that the end of each value is
+ * unambiguous. The value of a later alternative is prefixed with the name of its source and `=` (which is then escaped in
+ * values too), so that the user `192.0.2.1` and the address 192.0.2.1 have different keys.
  */
 
+/** A parsed key template. */
 export interface Template {
   readonly text: string
-  /** Whether the template hashes a value, which should then not appear in logs either. */
+  /** Whether the template hashes a value, which must then not appear in logs. */
   readonly isSecret: boolean
   /**
-   * The key, or undefined if the request lacks a part of it. Requests with several different values of a part share
-   * one key: each could otherwise choose a fresh one.
+   * Returns the key, or undefined if the request lacks a part of it. Requests with several different values of a part share
+   * one key, so that a client cannot evade its limit with a second value.
    */
   resolve(request: RequestFacts): string | undefined
   /** The name of a part for which the request has several different values, such as `query.api_key`. */
   ambiguousPart(request: RequestFacts): string | undefined
 }
 
-/** `"user:{header.x-user-id | 'anonymous'}"`: text, and expressions in braces. `{{` and `}}` write braces. */
+/**
+ * Parses a key template: text, and expressions in braces. `{{` and `}}` stand for braces. Throws `TEMPLATE_INVALID`.
+ *
+ * @example
+ * ```ts
+ * const template = parseTemplate("user:{header.x-user-id | 'anonymous'}")
+ * ```
+ */
 export function parseTemplate(text: string): Template {
   const parts = partsOf(text)
   if (parts.length === 1 && typeof parts[0] === 'string') {
@@ -38,7 +46,7 @@ export function parseTemplate(text: string): Template {
   return compile(text, parts)
 }
 
-/** `"header.x-user-id | 'anonymous'"`: the content of the braces of a template. */
+/** Parses an expression such as `"header.x-user-id | 'anonymous'"`, which a template has in braces. */
 export function parseExpression(text: string): Template {
   assertText(text)
   return compile(text, [expressionAt(text, text, 0)])
@@ -46,7 +54,7 @@ export function parseExpression(text: string): Template {
 
 interface Expression {
   readonly alternatives: readonly Alternative[]
-  /** The value if the request has none of the alternatives. */
+  /** The value if the request has no alternative. */
   readonly literal: string | undefined
 }
 
@@ -75,8 +83,8 @@ function partsOf(text: string): (string | Expression)[] {
     const end = closingBrace(text, at)
     if (end < 0) throw invalid(text, at, 'this brace is not closed; write {{ for a literal brace')
     if (parts.length > 0 && (literal === '' || literal[0] === '%' || literal[0] === '=')) {
-      const instead = "write text between two sources that does not begin with % or =, for example ':'"
-      throw invalid(text, at, instead)
+      const advice = "write text between two sources that does not begin with % or =, for example ':'"
+      throw invalid(text, at, advice)
     }
     if (literal !== '') parts.push(literal)
     parts.push(expressionAt(text, text.slice(at + 1, end), at + 1))
@@ -87,7 +95,7 @@ function partsOf(text: string): (string | Expression)[] {
   return parts
 }
 
-/** The index of the closing brace of an expression, which is not in quotes; -1 if there is none. */
+/** The index of the closing brace of an expression, outside of quotes; -1 if there is none. */
 function closingBrace(text: string, opening: number): number {
   let isQuoted = false
   for (let at = opening + 1; at < text.length; at++) {
@@ -112,13 +120,13 @@ function readExpression(text: string): Expression | { problem: string; at: numbe
     ALTERNATIVE.lastIndex = at
     const match = ALTERNATIVE.exec(text)
     if (match === null) return { problem: `write ${SOURCES}, with | between alternatives`, at }
-    const [all, literal, hashedName, plainName, next] = match
+    const [all, literal, hashedName, unhashedName, next] = match
     if (literal !== undefined) {
       if (literal === '') return { problem: 'a text in quotes must not be empty', at }
       if (next === '|') return { problem: `nothing after '${literal}' is ever used; write it last`, at }
       return { alternatives, literal: literal.replaceAll("''", "'") }
     }
-    const name = hashedName ?? plainName!
+    const name = hashedName ?? unhashedName!
     const source = sourceOf(name)
     if (source === undefined) return { problem: `${show(name)} is not a source; write ${SOURCES}`, at }
     const isHashed = hashedName !== undefined
@@ -181,7 +189,7 @@ function escapeCharacter(character: string): string {
   return code < 0x80 ? `%${code.toString(16).toUpperCase().padStart(2, '0')}` : encodeURIComponent(character)
 }
 
-/** The shared value of all requests with several different values. */
+/** The shared value of all requests with several different values of a part. */
 const SEVERAL_VALUES = '(several values)'
 
 function resolverOf(
@@ -216,7 +224,7 @@ function assertText(text: unknown): asserts text is string {
   if (typeof text !== 'string' || text === '') {
     throw new TidegateError(
       'TEMPLATE_INVALID',
-      `A key template is a string such as "user:{header.x-user-id | 'anonymous'}", got ${show(text)}.`,
+      `A key template must be a string such as "user:{header.x-user-id | 'anonymous'}", got ${show(text)}.`,
     )
   }
   const bad = /\p{Cc}|\p{Cs}/u.exec(text)

@@ -1,8 +1,8 @@
 import { show, TidegateError } from '@tidegate/core'
 
 /**
- * An error for any thrown value. Express and Fastify take an undefined error as a reason to continue, past the limit, and
- * Koa never responds to one.
+ * Converts any thrown value to an error. Express and Fastify would continue past the limit after `throw undefined`, and Koa
+ * would never respond.
  */
 export function asError(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) return value

@@ -5,14 +5,15 @@ import type { Checker } from './checker.js'
 import { type CostOption, costInvalid, parseCost } from './cost.js'
 import { releaseOf } from './release.js'
 
-/** The part of a limiter that middleware needs. Limiters of `createLimiter` and remote limiters have it. */
+/** A limiter for middleware, made by `createLimiter` or `createRemoteLimiter`. */
 export interface AnyLimiter {
-  /** The policy, or only its name where a service knows the numbers. */
+  /** The policy, or its name if only a service has its numbers. */
   readonly policy?: Policy | string | undefined
   readonly store?: object | undefined
   check(key: string, cost?: number): MaybePromise<Decision>
-  /** Needed for a concurrency policy. */
+  /** Required for a concurrency policy. */
   acquire?(key: string): MaybePromise<Slot>
+  /** Required for `refundWhen`. */
   refund?(key: string, decision: Decision): MaybePromise<number>
 }
 
@@ -30,7 +31,7 @@ export function checkByLimiter<Request>(
   const costOf = parseCost(cost, policy)
   const isConcurrency = policy?.algorithm === 'concurrency'
   if (isConcurrency && typeof limiter.acquire !== 'function') {
-    const message = `limiter must have acquire for the concurrency policy ${show(policy.name)}. Use createLimiter().`
+    const message = `limiter must have the method acquire for the concurrency policy ${show(policy.name)}. Write for example limiter: createLimiter({ policy }).`
     throw optionInvalid('limiter', message)
   }
 

@@ -17,20 +17,21 @@ import { type CostOption, parseCost } from './cost.js'
 import { type PolicyUse, policyFor } from './policy-use.js'
 import { releaseOf } from './release.js'
 
-/** Which requests are counted, under which key, by which policy. */
+/** One of the option `rules`: which requests it counts, by which key and policy. */
 export interface RateLimitRule<Request> {
   /** A name for logs and events. Default: none. */
   name?: string
-  /** The requests that the rule counts. Default: every request. */
+  /** The conditions for requests that the rule counts. Default: it counts every request. */
   match?: NonNullable<RuleInput['match']>
-  /** The key of a request. Default: the `key` beside the rules. */
+  /** The key of a request. Default: the option `key` beside `rules`. */
   key?: KeyOption<Request>
-  /** A policy, or a function that picks one for each request. Required. */
+  /** A policy, or a function that returns a policy for each request. Required. */
   policy: PolicyOption<Request>
-  /** The cost of a request. Default: the `cost` beside the rules. */
+  /** The cost of a request. Default: the option `cost` beside `rules`. */
   cost?: CostOption<Request>
 }
 
+/** A policy, or a function that returns a policy for each request. */
 export type PolicyOption<Request> = Policy | ((request: Request) => MaybePromise<Policy>)
 
 /** Charges every matching rule, or none of them if one denies the request. */
@@ -50,7 +51,7 @@ export function checkByRules<Request>(
       return undefined
     }
     const policy = await rule.policyOf(request)
-    // A request holds one slot; the cost beside the rules is for the rate limits.
+    // A request holds one slot. The option `cost` beside `rules` applies to rate policies only.
     const cost = policy.algorithm === 'concurrency' ? 1 : await rule.costOf(request)
     return { policy, key, cost }
   }
@@ -75,7 +76,7 @@ export function checkByRules<Request>(
     policies: rules.flatMap(({ policy }) => policy ?? []),
     async check(request, facts) {
       const matching = rules.filter(({ matches }) => matches(facts))
-      // Read everything before charging anything: an error in one rule must not charge another.
+      // Evaluate all rules before charging any, so that an error in one rule does not charge another.
       const requests = await Promise.all(matching.map((rule) => takeRequestOf(rule, request, facts)))
       const entries: Entry[] = []
       for (const [i, { name }] of matching.entries()) {
@@ -87,7 +88,7 @@ export function checkByRules<Request>(
     refund: ({ limits }) =>
       Promise.all(
         limits.map(({ policy, key, decision: { timeMs, cost, degraded, leasedAtMs } }) =>
-          // An `open` decision took nothing, and a slot is released.
+          // An `open` decision took no units, and slots are released, not refunded.
           degraded === 'open' || policy!.algorithm === 'concurrency'
             ? 0
             : store.refund({ policy: policy!, key, timeMs, cost, degraded, leasedAtMs }),
@@ -136,7 +137,10 @@ export function parseRule<Request>(
   { use, store }: { use: PolicyUse; store: object },
 ): ParsedRule<Request> {
   if (typeof rule !== 'object' || rule === null) {
-    throw ruleInvalid(undefined, `A rule is an object such as { policy, key: 'ip:{ip}' }, got ${show(rule)}.`)
+    throw ruleInvalid(
+      undefined,
+      `A rule must be an object such as { policy, key: 'ip:{ip}' }, got ${show(rule)}.`,
+    )
   }
   for (const field of Object.keys(rule)) {
     if (RULE_FIELDS.includes(field)) continue
@@ -144,7 +148,7 @@ export function parseRule<Request>(
   }
   const { name, match = {}, policy, key = defaults.key, cost = defaults.cost } = rule
   if (name !== undefined && typeof name !== 'string') {
-    throw ruleInvalid('name', `name must be a string, got ${show(name)}.`)
+    throw ruleInvalid('name', `name must be a string, got ${show(name)}. Write for example name: 'login'.`)
   }
   const matches = defineMatch(match)
   const common = { name, matches, key: resolverOf(key) }
@@ -164,7 +168,7 @@ export function parseRule<Request>(
   }
   assertPolicy(policy)
   const namedPolicy = policyFor(use, policy, store)
-  // Of policies that are chosen for each request, a client usually has only one.
+  // Not for policies that are chosen for each request, because a client usually has only one of them.
   if (policy.isNamed) claimName(store, policy, rule)
   const isShared = rule.cost === undefined && policy.algorithm === 'concurrency'
   const costOf = parseCost(cost, isShared ? undefined : policy)

@@ -1,13 +1,13 @@
 import type { Decision, MaybePromise, Policy } from '@tidegate/core'
 import type { RequestFacts } from '../request.js'
 
-/** Checks requests against one limiter, or against the matching rules. */
+/** Checks requests against a limiter, or against the matching rules. */
 export interface Checker<Request> {
-  /** The store, or the limiter if its store is unknown. Middleware on one store may count a request twice. */
+  /** The store, or the limiter if its store is unknown. Used to detect requests that are counted twice. */
   readonly storeIdentity: object
   /** The policies that do not depend on the request. */
   readonly policies: readonly Policy[]
-  /** Decides and takes; undefined if no limit counts this request. Takes nothing if it rejects. */
+  /** Checks a request. Returns undefined if no limit counts it. Takes no units if it rejects. */
   check(request: Request, facts: RequestFacts): Promise<CheckResult | undefined>
   /** Gives back the units of a decision. Undefined if the limiter cannot refund. */
   readonly refund: ((result: CheckResult) => MaybePromise<unknown>) | undefined
@@ -17,15 +17,15 @@ export interface Checker<Request> {
 export interface CheckResult {
   /** Whether every limit allowed the request; if not, no limit was charged. */
   readonly allowed: boolean
-  /** At least one. */
+  /** The decisions, at least one. */
   readonly limits: readonly LimitDecision[]
-  /** How long a queue should hold the request. */
+  /** How long to hold the request with `queue`. */
   readonly delayMs: number
-  /** Frees the slots of concurrency policies. Never rejects. Undefined if the request holds none. */
+  /** Releases the slots of concurrency policies. Never rejects. Undefined if the request holds no slots. */
   readonly release?: (() => Promise<void>) | undefined
 }
 
-/** One limit of a request and its decision. */
+/** The decision of one limit about a request. */
 export interface LimitDecision {
   /** The name of the rule, if it has one. */
   readonly rule?: string | undefined

@@ -1,9 +1,9 @@
 import { assertCost, type MaybePromise, type Policy, show, TidegateError } from '@tidegate/core'
 
-/** The cost of a request: one number, or a function of the request. */
+/** The option `cost`: a number, or a function of the request. */
 export type CostOption<Request> = number | ((request: Request) => MaybePromise<number>)
 
-/** Rejects an invalid cost at once if the cost and the policy do not depend on the request. */
+/** Validates a cost immediately if the cost and the policy do not depend on the request. */
 export function parseCost<Request>(
   cost: CostOption<Request>,
   policy: Policy | undefined,
@@ -17,6 +17,6 @@ export function parseCost<Request>(
 }
 
 export function costInvalid(cost: unknown): TidegateError {
-  const message = `cost must be a whole number from 1 up, or a function of the request, got ${show(cost)}.`
+  const message = `cost must be a whole number of at least 1, or a function of the request, got ${show(cost)}. Leave it out for 1.`
   return new TidegateError('COST_INVALID', message, { field: 'cost' })
 }

@@ -18,21 +18,21 @@ import type { CostOption } from './cost.js'
 import { hasNumbers, POLICY_FIELDS, type PolicyFields, policyOf } from './policy-fields.js'
 import type { PolicyUse } from './policy-use.js'
 
-/** The limit and the key of requests: `limit` and `window`, or one of `policy`, `rules` and `limiter`. */
+/** The options for the limit and the key: `limit` and `window`, or one of `policy`, `rules` and `limiter`. */
 export interface CheckerOptions<Request> extends PolicyFields {
-  /** One limit, made by `createLimiter` or by `createRemoteLimiter`. */
+  /** A limiter, made by `createLimiter` or `createRemoteLimiter`. */
   limiter?: AnyLimiter
-  /** One limit by a policy, or by a policy for each request: `(request) => plans[request.user.plan]`. */
+  /** A policy, or a function that returns one for each request: `(request) => plans[request.user.plan]`. */
   policy?: PolicyOption<Request>
-  /** Several limits: a request takes from every matching rule or from none. */
+  /** Several limits: a request takes from all matching rules, or from none if one denies it. */
   rules?: readonly RateLimitRule<Request>[]
-  /** Where requests are counted. Default: `new MemoryStore()`. */
+  /** The store of the counts. Default: `new MemoryStore()`. */
   store?: Store
-  /** How to guard that store: see `createLimiter`. Default: as in `createLimiter`. */
+  /** How to handle failures of the store: see `LimiterOptions`. */
   failure?: LimiterOptions['failure']
   /** The key of a request: a template, a function, or a resolver such as `byUser()`. Default: `byIp()`. */
   key?: KeyOption<Request>
-  /** The cost of a request: a whole number from 1 up, or a function of the request. Default: 1. */
+  /** The cost of a request: a whole number of at least 1, or a function of the request. Default: 1. */
   cost?: CostOption<Request>
 }
 
@@ -59,17 +59,17 @@ export function defineChecker<Request>(
   }
   const parsedRules = rules.map((rule, i) => {
     const where = `rules[${i}]`
-    // Each rule is a user of its own: two unnamed policies in one list must not share a count either.
+    // Each rule is a separate user, so that two unnamed policies in one list do not share a count.
     const ruleUse = 'place' in use ? { place: `${use.place} ${where}` } : { user: rule ?? {} }
     return inRule(where, () => parseRule(rule, { key, cost }, { use: ruleUse, store: guardedStore }))
   })
   return checkByRules(guardedStore, parsedRules, reportKeyUndefined)
 }
 
-/** The options that define a limit, besides the numbers of a policy. */
+/** The options that define a limit without numbers. */
 export const LIMIT_OPTIONS = ['limiter', 'policy', 'rules'] as const
 
-/** Whether these options define a limit, which then replaces the limit of the options that they are merged into. */
+/** Whether the options define a limit, which replaces the limit of the options that they are merged with. */
 export function definesLimit(options: CheckerOptions<never>): boolean {
   return hasNumbers(options) || LIMIT_OPTIONS.some((name) => options[name] !== undefined)
 }
@@ -78,10 +78,10 @@ function assertOneLimit(options: CheckerOptions<never>): void {
   const ways: string[] = LIMIT_OPTIONS.filter((name) => options[name] !== undefined)
   if (hasNumbers(options)) ways.unshift(options.algorithm ?? 'limit and window')
   if (ways.length !== 1) {
-    const got = ways.length === 0 ? 'none of them' : ways.join(' and ')
+    const got = ways.length === 0 ? 'no limit' : ways.join(' and ')
     throw optionInvalid(
       ways.length === 0 ? 'limit' : ways.at(-1)!,
-      `Write limit and window, for example limit: 100, window: '1m', or one of policy, rules and limiter; got ${got}.`,
+      `The limit must be limit and window, or one of policy, rules and limiter, got ${got}. Write for example limit: 100, window: '1m'.`,
     )
   }
   const [way] = ways
@@ -101,8 +101,8 @@ function assertOneLimit(options: CheckerOptions<never>): void {
 }
 
 /**
- * The store with the guard and the leases that `createLimiter` puts around it. All limiters on one store share them. The
- * policy is never used; policies without a lease are not leased either.
+ * Wraps a store like `createLimiter` does, with a fallback and leases, which all limiters on the store share. The policy of
+ * the limiter is never used. Leases apply only to policies with `lease`.
  */
 function guardStore(store: Store = new MemoryStore(), failure: LimiterOptions['failure']): Store {
   const lease = typeof (store as Partial<FullStore>).takeUpTo === 'function'
@@ -110,7 +110,7 @@ function guardStore(store: Store = new MemoryStore(), failure: LimiterOptions['f
   return createLimiter(failure === undefined ? { policy, store } : { policy, store, failure }).store
 }
 
-/** Adds the position of a rule to its errors. */
+/** Adds the position of a rule to the errors of parsing it. */
 function inRule<T>(where: string, parse: () => T): T {
   try {
     return parse()

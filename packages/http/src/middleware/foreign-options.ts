@@ -1,10 +1,10 @@
 import { show } from '@tidegate/core'
 
 /*
- * Options of express-rate-limit and @fastify/rate-limit with their counterparts here, for error messages.
+ * The counterparts of options of express-rate-limit and @fastify/rate-limit, for error messages.
  */
 
-/** Undefined where the value means the default here. */
+/** A counterpart, or a function of the value that returns one, or undefined if the value is the default here. */
 type Counterpart = string | ((value: unknown) => string | undefined)
 
 const POLICY_PER_REQUEST = 'policy: (request) => fixedWindow(…)'
@@ -44,7 +44,7 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
   ban: "blockFor: '15m'",
 }
 
-/** The options of both packages that choose headers. Together they have one counterpart, `standards`. */
+/** The options of both packages that select headers. All of them have the counterpart `standards`. */
 const HEADER_OPTIONS: readonly string[] = [
   'standardHeaders',
   'legacyHeaders',
@@ -53,7 +53,7 @@ const HEADER_OPTIONS: readonly string[] = [
   'enableDraftSpec',
 ]
 
-/** What to write instead of each foreign option among these: options that are not in `optionNames`. */
+/** Returns advice for each option of another package. `optionNames` are the options of this package. */
 export function foreignOptions(options: object, optionNames: readonly string[]): string[] {
   const foreign = Object.entries(options).filter(([field]) => !optionNames.includes(field))
   const advice = foreign.flatMap(([field, value]) => {
@@ -62,7 +62,7 @@ export function foreignOptions(options: object, optionNames: readonly string[]):
     const text = typeof counterpart === 'string' ? counterpart : counterpart(value)
     const option = textOf(field, value)
     return text === undefined
-      ? `Remove ${option}: that is the default here.`
+      ? `Remove ${option}, which is the default here.`
       : `Replace ${option} with ${text}.`
   })
   const headers = foreign.filter(([field]) => HEADER_OPTIONS.includes(field))
@@ -87,7 +87,7 @@ function unlessFalse(text: string): Counterpart {
   return (value) => (value === false ? undefined : text)
 }
 
-/** `60000` and `'1 minute'` as they are written here. */
+/** Converts durations such as `60000` and `'1 minute'` to the notation of this package. */
 function durationOf(value: unknown): string {
   const text = typeof value === 'string' ? /^\s*(\d+)\s*(ms|milli|s|m|h|d)/i.exec(value) : null
   const unit = text?.[2]?.toLowerCase()

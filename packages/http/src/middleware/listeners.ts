@@ -1,8 +1,8 @@
 import { show, warn } from '@tidegate/core'
 
 /**
- * Calls a listener without waiting for it. A listener that throws or rejects does not fail the request; its error becomes
- * a warning of the process, once for each different message.
+ * Wraps a listener so that it is not awaited, and its errors do not fail the request. Each different error message becomes
+ * one process warning.
  */
 export function defineListener<Event>(
   name: string,
@@ -31,5 +31,5 @@ export function defineListener<Event>(
   }
 }
 
-/** Messages can hold values of requests, so their number is bounded. */
+/** Bounded, because messages can contain values of requests. */
 const MAX_REPORTED = 10

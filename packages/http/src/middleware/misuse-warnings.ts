@@ -3,24 +3,24 @@ import type { ProxyWarnings } from '../address/client-ip.js'
 import type { LimitDecision } from './checker.js'
 
 /*
- * Warnings about likely misuse: requests that pass uncounted or count twice although nothing fails. Each is written
- * once per middleware, with a code.
+ * Warnings about likely misuse, such as requests that pass uncounted or are counted twice. Each code is printed once per
+ * middleware.
  */
 
 export interface MisuseWarnings extends ProxyWarnings {
-  /** A request had no key, so nothing counted it. */
+  /** Reports a request without a key, which is not counted. */
   reportKeyUndefined(): void
-  /** A request was counted by these limits. */
+  /** Records that a request was counted by these limits. */
   recordCheck(request: object, limits: readonly LimitDecision[]): void
-  /** The middleware was called. */
+  /** Records a call of the middleware. */
   recordCall(): void
-  /** A refund failed, because `refundWhen` threw or the store cannot refund. */
+  /** Reports a failed refund, because `refundWhen` threw or the store cannot refund. */
   reportRefundFailed(error: unknown): void
 }
 
 /**
- * The warnings of one middleware. `name` is its name in messages, such as `rateLimit()`; `storeIdentity` identifies its
- * counts; `isLazy` is true if the library creates the middleware at the first request.
+ * Creates the warnings of one middleware. `name` is its name in messages, such as `rateLimit()`; `storeIdentity` identifies
+ * its counts; `isLazy` is true if the library creates the middleware at the first request.
  */
 export function createMisuseWarnings(name: string, storeIdentity: object, isLazy: boolean): MisuseWarnings {
   const reportedCodes = new Set<string>()
@@ -30,7 +30,7 @@ export function createMisuseWarnings(name: string, storeIdentity: object, isLazy
   lastChecks.set(storeIdentity, last)
   /** Misuse appears early, so later requests are not inspected. */
   let inspectionsLeft = 10_000
-  // The end of the current turn comes before any request.
+  // Runs at the end of the current turn, before any request.
   Promise.resolve().then(() => {
     isNew = false
   })
@@ -45,7 +45,7 @@ export function createMisuseWarnings(name: string, storeIdentity: object, isLazy
     reportKeyUndefined() {
       warnOnce(
         'KEY_UNDEFINED',
-        "a request has no key, so nothing counted it. End the key in a part that every request has, such as '{header.x-user-id | ip}', or skip such requests with `skip`.",
+        "a request has no key, so it was not counted. End the key with a part that every request has, such as '{header.x-user-id | ip}', or exclude such requests with `skip`.",
       )
     },
 
@@ -55,7 +55,7 @@ export function createMisuseWarnings(name: string, storeIdentity: object, isLazy
       if (header === undefined) return
       warnOnce(
         'PROXY_UNTRUSTED',
-        `a request has the header ${header}, and no proxy is trusted. Behind a proxy, all clients would share one limit: write \`proxies: { hops: 1 }\`, or the addresses of your proxies in \`proxies: { trusted: […] }\`. Without a proxy, a client forged the header, and nothing is wrong.`,
+        `a request has the header ${header}, and no proxy is trusted. Behind a proxy, all clients would share one limit: write \`proxies: { hops: 1 }\`, or the addresses of your proxies in \`proxies: { trusted: […] }\`. Without a proxy, a client has forged the header, and you can ignore this warning.`,
       )
     },
 
@@ -93,7 +93,10 @@ export function createMisuseWarnings(name: string, storeIdentity: object, isLazy
     },
 
     reportRefundFailed(error) {
-      warnOnce('REFUND_INVALID', `a refund failed, although refundWhen is set: ${show(String(error))}.`)
+      warnOnce(
+        'REFUND_INVALID',
+        `a refund by refundWhen failed, so its units stay charged: ${show(String(error))}.`,
+      )
     },
 
     recordCall() {
@@ -105,7 +108,7 @@ export function createMisuseWarnings(name: string, storeIdentity: object, isLazy
       if (++newInARow !== TOO_MANY_NEW) return
       warnOnce(
         'LIMITER_IN_HANDLER',
-        'it was created while a request was being handled, and so were those before it. A limiter that is created for each request never denies: create it once, when the program starts. For limits that differ by client, use `policy: (request) => …`.',
+        'it was created in a request handler, several times in a row. A limiter that is created for each request never denies. Create it once, when the program starts. For limits that depend on the client, use `policy: (request) => …`.',
       )
     },
   }
@@ -122,7 +125,7 @@ export const NO_WARNINGS: MisuseWarnings = {
 }
 
 /**
- * The last request that each limiter or store checked. Remembering every request would cost more than the check.
+ * The last request that each limiter or store has checked. Only the last, because tracking all would cost more than a check.
  */
 const lastChecks = new WeakMap<object, LastCheck>()
 
@@ -134,8 +137,8 @@ interface LastCheck {
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded']
 
 /**
- * The newest middleware that was called in the turn that created it, and how many of these in a row were called only
- * once. Tests, and middleware that is created at its first use, account for a few.
+ * The newest middleware that was called in the turn that created it, and how many of these in a row were called only once.
+ * A few are normal, for example in tests.
  */
 let newest = { calls: 0 }
 let newInARow = 0

@@ -9,13 +9,13 @@ import {
   type Rate,
 } from '@tidegate/core'
 
-/** A policy written directly among the options: `rateLimit({ limit: 100, window: '1m' })`. */
+/** The fields of a policy as options: `rateLimit({ limit: 100, window: '1m' })`. */
 export interface PolicyFields {
   /** The algorithm. Default: `'fixed-window'`. */
   algorithm?: AlgorithmName
   /** Requests per window. */
   limit?: number
-  /** The length of the window: `'1m'`, or milliseconds; a fixed window also `'day'`, `'week'`, `'month'`, `'year'`. */
+  /** The window, such as `'1m'`, or in milliseconds. For a fixed window also `'day'`, `'week'`, `'month'` or `'year'`. */
   window?: Duration
   /** When a fixed window starts: `'epoch'`, or with a key's `'first-request'`. Default: `'epoch'`. */
   start?: 'epoch' | 'first-request'
@@ -23,21 +23,21 @@ export interface PolicyFields {
   timeZone?: string
   /** The capacity of a token bucket or leaky bucket. */
   capacity?: number
-  /** Tokens per second, or `'100/1m'`; for `algorithm: 'token-bucket'`. */
+  /** The rate of a token bucket: tokens per second, or for example `'100/1m'`. */
   refillRate?: Rate
-  /** Units per second, or `'100/1m'`; for `algorithm: 'leaky-bucket'`. */
+  /** The rate of a leaky bucket: units per second, or for example `'100/1m'`. */
   leakRate?: Rate
-  /** Whether the requests that a window denies are counted too. Default: false. */
+  /** Whether denied requests are counted too, for windows. Default: false. */
   countDenied?: boolean
-  /** How long a denied key stays blocked: `'15m'`. Default: it is not blocked. */
+  /** Blocks a denied key for this duration, such as `'15m'`. Default: no block. */
   blockFor?: Duration
-  /** Lets processes lease units of busy keys, so that most checks need no call to the store. Default: false. */
+  /** Lets processes lease units of busy keys, so that most checks need no store call: see `withLeases`. Default: false. */
   lease?: boolean | LeaseOptions
-  /** The name under which the store keeps the counts. Default: made of the route, or of the numbers. */
+  /** The name under which the store keeps the counts. Default: generated from the route or the numbers. */
   name?: string
-  /** The response while the store is unavailable. Default: `'open'`. */
+  /** The decision while the store is unavailable: `'open'`, `'closed'` or `'local'`. Default: `'open'`. */
   onStoreFailure?: OnStoreFailure
-  /** How many processes share the limit, for `onStoreFailure: 'local'`. Default: 1. */
+  /** How many processes share the limit. Divides it for `onStoreFailure: 'local'` and for `lease`. Default: 1. */
   instances?: number
 }
 
@@ -59,19 +59,19 @@ export function hasNumbers(options: PolicyFields): boolean {
   return NUMBER_FIELDS.some((field) => options[field] !== undefined)
 }
 
-/** The policy that is written among the options. */
+/** Creates the policy from its fields among the options. */
 export function policyOf(options: PolicyFields): Policy {
   const { algorithm = 'fixed-window', limit } = options
   if (typeof limit === 'function') {
     throw optionInvalid(
       'limit',
-      'limit must be a number. For a limit that depends on the request, write policy: (request) => fixedWindow(…).',
+      'limit must be a number, got a function. For a limit that depends on the request, write policy: (request) => fixedWindow(…).',
     )
   }
   for (const field of ['capacity', 'refillRate', 'leakRate'] as const) {
     if (options.algorithm !== undefined || options[field] === undefined) continue
     const name = field === 'leakRate' ? 'leaky-bucket' : 'token-bucket'
-    throw optionInvalid('algorithm', `${field} needs an algorithm. Write algorithm: '${name}'.`)
+    throw optionInvalid('algorithm', `${field} needs an algorithm, got none. Write algorithm: '${name}'.`)
   }
   const fields = POLICY_FIELDS.filter((field) => options[field] !== undefined)
   return definePolicy({ ...Object.fromEntries(fields.map((field) => [field, options[field]])), algorithm })

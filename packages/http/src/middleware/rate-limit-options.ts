@@ -17,42 +17,42 @@ import { type CheckerOptions, definesLimit, LIMIT_OPTIONS } from './define-check
 import { foreignOptions } from './foreign-options.js'
 import { POLICY_FIELDS } from './policy-fields.js'
 
-/** The options of every middleware. `Request` is the request of the framework. */
+/** Options of every middleware. `Request` is the request type of the framework. */
 export interface RateLimitOptions<Request> extends CheckerOptions<Request> {
-  /** The proxies in front of the server, which name the client. Default: the framework's setting, else none. */
+  /** The reverse proxies in front of the server. Default: the framework's setting, else none. */
   proxies?: ProxiesOptions
-  /** Requests that are not counted. Default: none. */
+  /** Returns true for requests that are not counted. Default: all requests are counted. */
   skip?: (request: Request) => MaybePromise<boolean>
-  /** With `false`, requests are counted and marked, and all of them pass. Default: true. */
+  /** With `false` (dry run), denied requests pass too, with a header. Default: true. */
   enforce?: boolean
-  /** Called for every decision. An error in it becomes a warning. Default: none. */
+  /** Called for every decision. Its errors become process warnings. Default: none. */
   onDecision?: (event: RateLimitEvent<Request>) => unknown
-  /** Called for every denied request, likewise. Default: none. */
+  /** Called for every denied request. Its errors become process warnings. Default: none. */
   onDenied?: (event: RateLimitEvent<Request>) => unknown
   /** The standards of the headers. Default: `['legacy', 'draft-10']`. */
   standards?: readonly Standard[]
-  /** The format of the default bodies; `accept` follows the client's Accept header. Default: `'accept'`. */
+  /** The format of the default body: `'plain'`, `'problem'`, or `'accept'` for the Accept header. Default: `'accept'`. */
   format?: BodyFormat | 'accept'
   /** The status of a denied request, 400 to 599. Default: 429. */
   status?: number
-  /** The body of a denied request: text, an object for JSON, or a function that returns one. Default: a JSON error. */
+  /** The body for a denied request: text, an object for JSON, or a function that returns one. Default: a JSON error. */
   body?: string | object | ((event: RateLimitEvent<Request>) => string | object)
-  /** Holds a request for the delay of a leaky bucket. Default: false. */
+  /** Whether to hold a request for the delay of a leaky bucket. Default: false. */
   queue?: boolean
-  /** Refunds a request by the status of its response. Default: no refunds. */
+  /** Returns true for response statuses whose requests are refunded. Default: no refunds. */
   refundWhen?: (status: number) => MaybePromise<boolean>
-  /** With `false`, likely misuse is not reported. Default: true. */
+  /** Whether to print warnings about likely misuse. Default: true. */
   warnings?: boolean
 }
 
 /** The decision about one request. */
 export interface RateLimitEvent<Request> {
   readonly request: Request
-  /** Whether the limits allow the request. With `enforce: false` it passes in any case. */
+  /** Whether the limits allow the request. With `enforce: false` a denied request passes too. */
   readonly allowed: boolean
-  /** The decision shown in the headers: the denying limit with the longest wait, else the one nearest to its limit. */
+  /** The decision in the headers: the denial with the longest wait, else the limit with the smallest remaining part. */
   readonly decision: Decision
-  /** Every limit that counted the request. */
+  /** The decisions of all limits that counted the request. */
   readonly limits: readonly LimitDecision[]
   /** The status of a denial: 503 if the store is unavailable and the policy is `closed`. */
   readonly status: number
@@ -80,9 +80,18 @@ const OPTION_NAMES = [
 ]
 
 const FUNCTIONS = ['skip', 'onDecision', 'onDenied', 'refundWhen', 'handler', 'peer', 'onError'] as const
+const EXAMPLES: Record<(typeof FUNCTIONS)[number], string> = {
+  skip: "skip: (request) => request.url === '/health'",
+  onDecision: 'onDecision: ({ decision }) => console.log(decision)',
+  onDenied: 'onDenied: ({ decision }) => console.log(decision)',
+  refundWhen: 'refundWhen: (status) => status >= 500',
+  handler: "handler: (request, response) => response.end('Too many requests')",
+  peer: "peer: (request) => request.headers.get('x-real-ip')",
+  onError: 'onError: (error, request, response) => response.destroy()',
+}
 const FLAGS = ['enforce', 'queue', 'warnings', 'global'] as const
 
-/** Rejects options that are not valid on their own. `frameworkOptions` are the names that only this framework has. */
+/** Rejects options that are invalid on their own. `frameworkOptions` are the additional options of the framework. */
 export function assertRateLimitOptions(
   name: string,
   options: object,
@@ -107,28 +116,37 @@ export function assertRateLimitOptions(
   for (const field of FUNCTIONS) {
     const value = values[field]
     if (value === undefined || typeof value === 'function') continue
-    throw optionInvalid(field, `${field} must be a function, got ${show(value)}.`)
+    throw optionInvalid(
+      field,
+      `${field} must be a function, got ${show(value)}. Write for example ${EXAMPLES[field]}.`,
+    )
   }
   for (const field of FLAGS) {
     const value: unknown = values[field]
     if (value === undefined || typeof value === 'boolean') continue
-    throw optionInvalid(field, `${field} must be true or false, got ${show(value)}.`)
+    throw optionInvalid(
+      field,
+      `${field} must be true or false, got ${show(value)}. Write for example ${field}: ${field === 'queue'}.`,
+    )
   }
   const { standards, format, status, body } = values
   if (standards !== undefined) assertStandards(standards)
   if (format !== undefined && !FORMATS.includes(format)) {
-    throw optionInvalid('format', `format must be 'accept', 'plain' or 'problem', got ${show(format)}.`)
+    throw optionInvalid(
+      'format',
+      `format must be 'accept', 'plain' or 'problem', got ${show(format)}. Leave it out for 'accept'.`,
+    )
   }
   numberOption('status', status, { from: 400, to: 599, otherwise: 429, isWhole: true })
   if (body !== undefined && (body === null || !['string', 'object', 'function'].includes(typeof body))) {
     throw optionInvalid(
       'body',
-      `body must be a string, an object, or a function that returns one, got ${show(body)}.`,
+      `body must be a string, an object, or a function that returns one, got ${show(body)}. Write for example body: { error: 'slow down' }.`,
     )
   }
 }
 
-/** Rejects options that do not fit the limits. */
+/** Rejects options that do not apply to the limits. */
 export function assertFits(
   { limiter, queue, refundWhen }: RateLimitOptions<never>,
   policies: readonly Policy[],
@@ -138,49 +156,49 @@ export function assertFits(
   if (queue === true && policies.length > 0 && !policies.some(isLeaky)) {
     throw optionInvalid(
       'queue',
-      'queue needs a leaky bucket, which determines how long a request is held. Use leakyBucket().',
+      `queue needs a leaky bucket, which has the delays of requests, got ${policies.map(({ algorithm }) => algorithm).join(', ')}. Write for example policy: leakyBucket({ capacity: 20, leakRate: '5/1s' }).`,
     )
   }
   if (queue === true && typeof limiter?.policy === 'string') {
     throw optionInvalid(
       'queue',
-      `queue needs the numbers of a leaky bucket, and the limiter knows only the name ${show(limiter.policy)}. Give the limiter the policy: leakyBucket({ capacity, leakRate, name: ${show(limiter.policy)} }).`,
+      `queue needs the numbers of a leaky bucket, but the limiter has only the name ${show(limiter.policy)}. Pass the policy to the limiter: leakyBucket({ capacity, leakRate, name: ${show(limiter.policy)} }).`,
     )
   }
   for (const policy of queue === true ? policies : []) {
     if (policy.algorithm !== 'leaky-bucket' || policy.spanUs / 1000 <= LONGEST_HOLD_MS) continue
     throw optionInvalid(
       'queue',
-      `"${policy.name}" could hold a request for more than a day. Use a smaller capacity or a faster leakRate.`,
+      `queue can hold a request for at most a day, but the leaky bucket "${policy.name}" could need longer. Use a smaller capacity or a faster leakRate.`,
     )
   }
   const isConcurrency = (policy: Policy) => policy.algorithm === 'concurrency'
   if (refundWhen !== undefined && policies.length > 0 && policies.every(isConcurrency)) {
     throw optionInvalid(
       'refundWhen',
-      'refundWhen needs a rate limit. A slot of a concurrency policy is always freed when the response ends.',
+      'refundWhen needs a rate policy, got concurrency policies only, whose slots are always released when the response ends. Remove refundWhen.',
     )
   }
   if (refundWhen !== undefined && !canRefund) {
     throw optionInvalid(
       'refundWhen',
-      'refundWhen needs a limiter with the method refund, such as one of createLimiter().',
+      'refundWhen needs a limiter with the method refund. Write for example limiter: createLimiter({ policy }).',
     )
   }
 }
 
-/** One day. Clients do not wait longer, and timers cannot wait much longer. */
+/** The maximum time that `queue` holds a request: one day, in milliseconds. */
 export const LONGEST_HOLD_MS = 86_400_000
 
 const FORMATS: readonly unknown[] = ['accept', 'plain', 'problem']
 
 /**
- * Options of a route, a class or a method, before those of the whole application. Options that define a limit replace the
- * limit of the application, except for its store.
+ * Overrides options of the application with those of a route, a class or a method. Options that define a limit replace the
+ * whole limit of the application, except for its store.
  */
-export function mergeOptions<Options extends CheckerOptions<never>>(whole: Options, own: Options): Options {
-  if (!definesLimit(own)) return { ...whole, ...own }
-  const { limiter, store, failure, ...others } = whole
+export function mergeOptions<Options extends CheckerOptions<never>>(shared: Options, own: Options): Options {
+  if (!definesLimit(own)) return { ...shared, ...own }
+  const { limiter, store, failure, ...others } = shared
   for (const field of ['policy', 'rules', ...POLICY_FIELDS] as const) delete others[field]
   if (own.limiter !== undefined) return { ...others, ...own } as Options
   const sharedStore = store ?? (limiter?.store as Store | undefined)
@@ -192,7 +210,7 @@ export function mergeOptions<Options extends CheckerOptions<never>>(whole: Optio
   } as Options
 }
 
-/** The options with a store that all parts share. A limiter has its own. */
+/** Adds a memory store that all routes share, unless the options have a store or a limiter. */
 export function withStore<Options extends CheckerOptions<never>>(options: Options): Options {
   if (options?.limiter !== undefined || options?.store !== undefined) return options
   return { ...options, store: new MemoryStore() }

@@ -48,7 +48,7 @@ describe('invalid options', () => {
   const remote = { check: limiter.check }
   const slow = leakyBucket({ capacity: 1000, leakRate: '1/1h', name: 'slow' })
   it.each<[string, object, string | undefined, RegExp]>([
-    ['no limit', {}, 'limit', /Write limit and window, .*limit: 100, window: '1m'.*got none of them/],
+    ['no limit', {}, 'limit', /must be limit and window, .*got no limit.*limit: 100, window: '1m'/],
     ['two limits', { limiter, policy: two }, 'policy', /got limiter and policy/],
     ['an unknown option', { limiter, windows: 5 }, 'windows', /has no option "windows"; it takes/],
     ['a limit without a window', { limit: 5 }, 'window', /window must be/],
@@ -91,26 +91,31 @@ describe('invalid options', () => {
       'rules[1].name',
       /^rules\[1\]: .*without a name/,
     ],
-    ['no options', undefined as never, undefined, /takes an object of algorithm, limit, window/],
+    [
+      'no options',
+      undefined as never,
+      undefined,
+      /takes an object with the options algorithm, limit, window/,
+    ],
     [
       'a list of proxies in place of options',
       { limiter, proxies: ['10.0.0.0/8'] },
       undefined,
-      /takes an object of trusted, .*got \["10.0.0.0\/8"\]/,
+      /takes an object with the options trusted, .*got \["10.0.0.0\/8"\]/,
     ],
     ['an invalid limiter', { limiter: {} }, 'limiter', /made by createLimiter\(\)/],
     ['a store beside a limiter', { limiter, store: memoryStore() }, 'store', /Write it in createLimiter\(/],
     ['failure beside a limiter', { limiter, failure: false }, 'failure', /Write it in createLimiter\(/],
     ['an invalid store', { policy: two, store: {} }, 'store', /must be a Store/],
-    ['a policy that only looks like one', { policy: { ...two } }, 'policy', /made by tokenBucket\(\)/],
+    ['a policy that only looks like one', { policy: { ...two } }, 'policy', /made by a policy factory/],
     ['no rules', { rules: [] }, 'rules', /a list such as/],
     ['rules that are not a list', { rules: { policy: two } }, 'rules', /a list such as/],
-    ['an invalid rule', { rules: [5] }, 'rules[0]', /^rules\[0\]: A rule is an object such as/],
+    ['an invalid rule', { rules: [5] }, 'rules[0]', /^rules\[0\]: A rule must be an object such as/],
     [
       'a rule without a policy',
       { rules: [{ key: 'all' }] },
       'rules[0].policy',
-      /^rules\[0\]: A policy is made/,
+      /^rules\[0\]: policy must be made/,
     ],
     [
       'a misspelt field',
@@ -140,8 +145,8 @@ describe('invalid options', () => {
     ['an invalid key', { limiter, key: 5 }, 'key', /a template such as/],
     ['a bad template', { limiter, key: 'ip' }, undefined, /write "\{ip\}"/],
     ['a cost above the limit', { limiter, cost: 3 }, 'cost', /can never be allowed by "two"/],
-    ['a cost of 0', { limiter: remote, cost: 0 }, 'cost', /a whole number from 1 up/],
-    ['an invalid proxy', { limiter, proxies: { trusted: ['x'] } }, 'trusted', /not an address or a range/],
+    ['a cost of 0', { limiter: remote, cost: 0 }, 'cost', /a whole number of at least 1/],
+    ['an invalid proxy', { limiter, proxies: { trusted: ['x'] } }, 'trusted', /addresses and ranges only/],
     [
       'standards that do not go together',
       { limiter, standards: ['draft-6', 'draft-10'] },
@@ -155,7 +160,7 @@ describe('invalid options', () => {
     ['a handler that is not a function', { limiter, handler: 'x' }, 'handler', /must be a function/],
     ['an onError that is not a function', { limiter, onError: 5 }, 'onError', /must be a function/],
     ['enforce that is not a boolean', { limiter, enforce: 'no' }, 'enforce', /true or false/],
-    ['a queue without a leaky bucket', { limiter, queue: true }, 'queue', /leakyBucket\(\)/],
+    ['a queue without a leaky bucket', { limiter, queue: true }, 'queue', /leakyBucket\(\{ capacity: 20/],
     [
       'a queue with a policy name, whose waits are unknown',
       { limiter: { ...remote, policy: 'mail' }, queue: true },
@@ -167,21 +172,21 @@ describe('invalid options', () => {
       'a cost of several slots',
       { policy: slots, cost: 2 },
       'cost',
-      /one slot, so the cost of "slots" must be 1/,
+      /must be 1 for the concurrency policy "slots"/,
     ],
     [
       'a rule that costs several slots',
       { rules: [{ policy: slots, cost: 2 }] },
       'rules[0].cost',
-      /one slot, so the cost of "slots" must be 1/,
+      /must be 1 for the concurrency policy "slots"/,
     ],
     [
       'a concurrency policy of a limiter without acquire',
       { limiter: { ...remote, policy: slots } },
       'limiter',
-      /must have acquire for the concurrency policy "slots"/,
+      /must have the method acquire for the concurrency policy "slots"/,
     ],
-    ['refunds of slots', { policy: slots, refundWhen: () => true }, 'refundWhen', /needs a rate limit/],
+    ['refunds of slots', { policy: slots, refundWhen: () => true }, 'refundWhen', /needs a rate policy/],
     [
       'refunds of a limiter that cannot refund',
       { limiter: remote, refundWhen: () => true },
@@ -226,7 +231,7 @@ describe('refunds', () => {
     await new Promise((resolve) => setImmediate(resolve))
   })
 
-  it('of a closed store, or by a function that throws, do not fail the request', async () => {
+  it('of a closed store, or with a refundWhen that throws, do not fail the request', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const limiter = limiterOf(two)
     const outcome = await define({ limiter, refundWhen: () => true }).check({})
@@ -242,7 +247,7 @@ describe('refunds', () => {
     }
     expect(warned.mock.calls).toStrictEqual([
       [
-        expect.stringMatching(/a refund failed.*error in a function/),
+        expect.stringMatching(/a refund by refundWhen failed.*error in a function/),
         { type: 'TidegateWarning', code: 'TIDEGATE_REFUND_INVALID' },
       ],
     ])
@@ -259,7 +264,7 @@ describe('refunds', () => {
     expect(refund).not.toHaveBeenCalled()
   })
 
-  it('put leased units back into their lease: a bucket in the store must not get them', async () => {
+  it('return leased units to their lease, not to a bucket in the store', async () => {
     const memory = memoryStore()
     const refund = vi.fn(async () => 1)
     const store: Store & Pick<FullStore, 'takeUpTo'> = {
@@ -487,7 +492,7 @@ describe('options of other packages are rejected with their counterparts', () =>
     [
       'a default',
       { skipSuccessfulRequests: false },
-      /Remove skipSuccessfulRequests: false: that is the default/,
+      /Remove skipSuccessfulRequests: false, which is the default/,
     ],
     [
       'a message',
@@ -550,7 +555,7 @@ describe('a client without an address', () => {
     }
   })
 
-  it('is allowed behind a trusted hop that names the client', async () => {
+  it('is allowed behind a trusted proxy that sends the address', async () => {
     const { check } = withoutAddress({ policy: two, proxies: { hops: 1 } })
     const { headers } = await check({ headers: { 'x-forwarded-for': '203.0.113.9' } })
     expect(headers['x-ratelimit-remaining']).toBe('1')
@@ -667,7 +672,7 @@ describe('warnings about misuse', () => {
     expect(codes()).toStrictEqual(['TIDEGATE_LIMITER_IN_HANDLER'])
   })
 
-  it('are off with warnings: false', async () => {
+  it('are disabled by warnings: false', async () => {
     const codes = watch()
     const { check } = define({ limiter: limiterOf(two), key: '{header.x-user-id}', warnings: false })
     await check({ headers: { 'x-forwarded-for': '203.0.113.9' } })

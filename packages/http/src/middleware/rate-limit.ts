@@ -18,44 +18,49 @@ import {
 } from './rate-limit-options.js'
 
 /*
- * Everything that middleware does, except for talking to the framework:
+ * The part of middleware that does not depend on the framework:
  *
  *   skip? -> key -> cost -> decision -> headers -> pass, hold or deny
  */
 
 /** Reads a framework's request. */
 export interface RequestReader<Request> {
-  /** `rest` came with the request. Must read the connection's address at once: it is lost when the client disconnects. */
+  /**
+   * Returns the facts of a request. `rest` are the other arguments of the handler. Must read the connection's address
+   * immediately, because it is lost when the client disconnects.
+   */
   facts(request: Request, findIp: FindIp, rest: readonly unknown[]): RequestFacts
-  /** An object that is the same for every middleware that sees this request. */
+  /** Returns an object that is the same in every middleware of a request. */
   identity(request: Request, rest: readonly unknown[]): object
 }
 
+/** The framework-independent part of a middleware: see `defineRateLimit`. */
 export interface RequestLimiter<Request> {
-  /** Checks a request. Rejects with the errors of the user's functions. */
+  /** Checks a request. Rejects with errors of the user's functions. */
   check(request: Request, rest?: readonly unknown[]): Promise<RequestOutcome<Request>>
 }
 
-/** What a framework must do with one request. */
+/** The outcome of a request, which the framework's middleware applies. */
 export interface RequestOutcome<Request> {
-  /** The client disconnected before its key was known. Nothing counted the request, so it must not run. */
+  /** Whether the client disconnected before the request could be counted. Such a request must not run. */
   readonly isGone: boolean
-  /** Undefined if the request may pass. */
+  /** The denial; undefined if the request passes. */
   readonly denial: DeniedRequest<Request> | undefined
-  /** To be set on every response. */
+  /** The headers to set on every response. */
   readonly headers: Readonly<Record<string, string>>
   /** How long to hold the request before it passes. */
   readonly holdMs: number
-  /** The refund for a response with this status, to call once the whole response is sent. */
+  /** Returns the refund for a response with this status, to call once the whole response is sent. */
   readonly refundFor: ((status: number) => (() => void) | undefined) | undefined
-  /** Frees the slots of the request. To be called when the request is over, however it ends; also more than once. */
+  /** Releases the slots of the request. Call it when the request ends for any reason. It can be called repeatedly. */
   readonly release: (() => Promise<void>) | undefined
 }
 
+/** A denied request and its default response. */
 export interface DeniedRequest<Request> {
   readonly event: RateLimitEvent<Request>
   readonly status: number
-  /** The response where the user has no handler. */
+  /** Returns the response for users without a `handler`. */
   defaultResponse(): { readonly contentType: string; readonly body: string | object }
 }
 
@@ -64,14 +69,24 @@ export interface FrameworkAdapter<Request> {
   reader: RequestReader<Request>
   /** The name of the middleware in messages: `rateLimit()`. */
   name: string
-  /** The options that only this framework has. */
+  /** The names of the additional options of this framework. */
   optionNames: readonly string[]
   /** Whether the library creates the middleware at the first request. Default: false. */
   isLazy?: boolean
-  /** Where unnamed policies are used. Default: by this middleware only. */
+  /** The user of unnamed policies. Default: this middleware. */
   use?: PolicyUse
 }
 
+/**
+ * Creates the framework-independent part of a middleware. Use it to support another framework: apply the outcome of
+ * `check` to the framework's response.
+ *
+ * @example
+ * ```ts
+ * const { check } = defineRateLimit(options, { name: 'rateLimit()', optionNames: [], reader })
+ * const { denial, headers } = await check(request)
+ * ```
+ */
 export function defineRateLimit<Request>(
   options: RateLimitOptions<Request>,
   { reader, name, optionNames, isLazy = false, use = { user: {} } }: FrameworkAdapter<Request>,
@@ -122,7 +137,7 @@ export function defineRateLimit<Request>(
     }
     if (!enforce) {
       headers['x-ratelimit-dry-run'] = allowed ? 'allowed' : 'denied'
-      // The request passes, so the client need not wait.
+      // The request passes, so the client does not have to wait.
       delete headers['retry-after']
     }
     return {
@@ -138,7 +153,7 @@ export function defineRateLimit<Request>(
   function responseTo(event: RateLimitEvent<Request>, facts: RequestFacts, isUnavailable: boolean) {
     const ownBody = typeof body === 'function' ? body(event) : isUnavailable ? undefined : body
     if (typeof (ownBody as Promise<unknown> | undefined)?.then === 'function') {
-      const message = `body must return a string or an object, got ${show(ownBody)}. Use handler for a response that takes time.`
+      const message = `body must return a string or an object, not a promise, got ${show(ownBody)}. Use handler for an asynchronous response.`
       throw optionInvalid('body', message)
     }
     if (typeof ownBody === 'string') return { contentType: 'text/plain; charset=utf-8', body: ownBody }
@@ -170,7 +185,7 @@ export function defineRateLimit<Request>(
     }
   }
 
-  /** The response is sent, so a failed refund cannot change it. The units come back with time. */
+  /** Refunds after the response was sent. Store failures are ignored, because the units expire anyway. */
   async function refund(result: CheckResult): Promise<void> {
     try {
       await checker.refund!(result)
@@ -204,7 +219,7 @@ export function defineRateLimit<Request>(
 
 const NO_ARGUMENTS: readonly unknown[] = []
 
-/** For a request that no limit counts. */
+/** The outcome of a request that no limit counts. */
 const PASS = Object.freeze({
   isGone: false,
   denial: undefined,
@@ -214,7 +229,7 @@ const PASS = Object.freeze({
   release: undefined,
 })
 
-/** For a disconnected client that no limit counted: passing it would be a way around every limit. */
+/** The outcome for a disconnected client that could not be counted: letting it pass would bypass the limit. */
 const DISCONNECTED = Object.freeze({ ...PASS, isGone: true })
 
 function addressUnknown(name: string, hasPeer: boolean): TidegateError {
@@ -223,7 +238,7 @@ function addressUnknown(name: string, hasPeer: boolean): TidegateError {
     : 'The connection has no address, as on a Unix socket. Write proxies: { hops: 1 } if the proxy in front sets X-Forwarded-For'
   return new TidegateError(
     'ADDRESS_UNKNOWN',
-    `${name}: the key is the client's address, which is unknown, so nothing would be counted. ${source}; or another key, for example key: 'user:{header.x-user-id}'.`,
+    `${name}: the key needs the client's address, which is unknown. ${source}; or use another key, for example key: 'user:{header.x-user-id}'.`,
     { field: hasPeer ? 'peer' : 'proxies' },
   )
 }

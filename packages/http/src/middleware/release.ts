@@ -1,6 +1,6 @@
 import type { HeldSlots } from '@tidegate/core'
 
-/** Frees the slots of an allowed request, once, however often it is called. A slot that is not freed expires. */
+/** Returns a function that releases the slots of an allowed request. It can be called repeatedly. */
 export function releaseOf(
   held: HeldSlots & { readonly allowed: boolean },
 ): (() => Promise<void>) | undefined {

@@ -1,6 +1,6 @@
 import type { RequestFacts } from '../request.js'
 
-/** A path with its segments, split at most once however many patterns are tried on it. */
+/** A path that caches its segments, because many patterns may be matched against it. */
 export class PathText {
   readonly path: string
   private splitPath: readonly string[] | undefined
@@ -21,16 +21,17 @@ export class PathText {
   }
 }
 
+/** The interpretations of a request's path by different servers. */
 export interface PathReadings {
-  /** Every path that a server may read in the request; the canonical path comes first. */
+  /** All interpretations; the canonical path comes first. */
   readonly all: readonly PathText[]
-  /** The canonical path as a lenient server reads it. */
+  /** The canonical path as lenient servers interpret it. */
   readonly lenient: PathText
 }
 
 const readings = new WeakMap<RequestFacts, PathReadings>()
 
-/** The readings of a request's path, computed once per request: long paths cost the same with one rule and with 100. */
+/** Returns the interpretations of a request's path. They are computed once per request, not once per rule. */
 export function pathReadings(request: RequestFacts): PathReadings {
   let found = readings.get(request)
   if (found === undefined) {
@@ -52,8 +53,8 @@ export function pathReadings(request: RequestFacts): PathReadings {
 }
 
 /**
- * A path as servers read it that ignore parameters of segments (`/login;v=1`) and decode escapes of characters that
- * may also stand unescaped in a path.
+ * The path without parameters of segments (`/login;v=1`), and with decoded escapes of characters that need no escape: the
+ * interpretation of lenient servers.
  */
 function lenientPath(path: string): string {
   if (!/[;%]/.test(path)) return path

@@ -1,23 +1,25 @@
 /*
  * One path has many spellings: `/login`, `/login/`, `//login`, `/%6cogin`, `/a/../login`. Rules match the canonical path,
- * and the gateway forwards it, so that an upstream cannot read another path than the one that was limited. A target
- * without a canonical form is rejected.
+ * and the gateway forwards it, so that the upstream interprets the same path. A target without a canonical form is
+ * rejected.
  */
 
+/** A request target with a canonical path. */
 export interface CanonicalTarget {
   readonly path: string
-  /** As it was sent, without the `?`. */
+  /** The query as it was sent, without the `?`. */
   readonly query: string
 }
 
 /**
- * Splits the target of a request line, or the URL of a `Request`, and makes its path canonical: escapes of letters, digits
- * and `-._~` are decoded, other escapes are in upper case, and characters that need an escape get one. `//` becomes `/`,
- * `.` and `..` are resolved, a slash at the end is removed. `http://host/path` becomes `/path`. Bytes above 127 are one
- * character each, as in Node's `request.url`.
+ * Splits a request target, or the URL of a `Request`, and converts its path to the canonical form: escapes of letters,
+ * digits and `-._~` are decoded, other escapes are in upper case, and characters that need an escape get one. `//` becomes
+ * `/`, `.` and `..` are resolved, a trailing slash is removed. `http://host/path` becomes `/path`. Bytes above 127 are one
+ * character each, as in `request.url` of Node.js.
  *
- * Returns undefined, for which callers respond with 400, for a target without a path (`*`, `host:443`), malformed escapes,
- * control characters, `#`, slashes written as `\`, `%2F` or `%5C`, and `..` above the root or with parameters (`..;`).
+ * Returns undefined for targets that should be rejected with 400: targets without a path (`*`, `host:443`), malformed
+ * escapes, control characters, `#`, slashes written as `\`, `%2F` or `%5C`, and `..` above the root or with parameters
+ * (`..;`).
  */
 export function canonicalPath(target: string): CanonicalTarget | undefined {
   const start = pathStart(target)

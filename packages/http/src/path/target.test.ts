@@ -56,11 +56,11 @@ it.each([
   expect(otherReadings(url, () => undefined)).toStrictEqual(paths)
 })
 
-it('the readings of a target are its path, its query and the other paths', () => {
+it('targetReadings() returns the path, the query and the other paths', () => {
   expect(targetReadings('/./login?x')).toStrictEqual({ path: '/login', query: 'x', otherPaths: ['/./login'] })
 })
 
-it('the host of a whole URL ends where the framework ends it', () => {
+it('the end of the host in an absolute URL is that of the framework', () => {
   expect(otherReadings('x://y;z/login', () => '/;z/login')).toStrictEqual(['/;z/login'])
   expect(otherReadings('/login', () => '/elsewhere')).toStrictEqual([])
 })

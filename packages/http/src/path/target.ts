@@ -1,27 +1,27 @@
 import { type CanonicalTarget, canonicalPath } from './path.js'
 
 /**
- * A path for every target, also for one without a canonical form. Middleware cannot reject such a target, because an
- * application may accept `/files/a%2Fb`. The path is the one that routers read: `#` ends it, so that `/login#x` is not a
- * way around a rule for `/login`; `\` is a slash, `%2F` is not, and malformed escapes stay.
+ * Returns a path for every target, even without a canonical form, because middleware cannot reject targets that the
+ * application may accept, such as `/files/a%2Fb`. Interprets the target like routers: `#` ends the path, so that `/login#x`
+ * does not bypass a rule for `/login`; `\` is a slash, `%2F` is not, and malformed escapes are kept.
  */
 export function targetOf(url: string): CanonicalTarget {
   return canonicalPath(url) ?? routedTarget(url)
 }
 
-/** The path and query of a target, and the other paths that routers may read in it: the facts of a described request. */
+/** Returns the path and query of a target, and the other paths that routers may interpret it as. */
 export function targetReadings(url: string): CanonicalTarget & { readonly otherPaths: readonly string[] } {
   return { ...targetOf(url), otherPaths: otherReadings(url, () => undefined) }
 }
 
 /**
- * Other paths that routers may read in a target. Express, Fastify and Koa do not resolve `.` and `..`: for them `/./login`
- * matches `/{locale}/login`, and so does `/a\b/login` where `\` is an ordinary character. An empty segment, which can
- * match a parameter too, is written as a dot. Nearly all targets have one reading. `routed` returns the path that the
- * framework has read, if it exposes one.
+ * Returns other paths that routers may interpret a target as. Express, Fastify and Koa do not resolve `.` and `..`: for them
+ * `/./login` matches `/{locale}/login`, and so does `/a\b/login` if `\` is an ordinary character. An empty segment, which
+ * can match a parameter too, is returned as a dot. Nearly all targets have a single interpretation. `routed` returns the
+ * path that the framework uses, if it exposes one.
  */
 export function otherReadings(url: string, routed: () => string | undefined): readonly string[] {
-  // Frameworks disagree about where the host of a whole URL ends, so the framework's own reading is used.
+  // Frameworks disagree about the end of the host in an absolute URL, so the framework's own path is used.
   const routedPath = url[0] === '/' ? undefined : routed()
   if (routedPath !== undefined) return [unresolvedPath(routedPath)]
   const { raw } = splitTarget(url)

@@ -1,16 +1,17 @@
 import type { Decision } from '@tidegate/core'
 import { longestWait, type ReportedLimit } from './headers.js'
 
-/** `plain` is a small JSON body, `problem` a problem document (RFC 9457). */
+/** The format of an error body: `plain` is a small JSON object, `problem` a problem document (RFC 9457). */
 export type BodyFormat = 'plain' | 'problem'
 
+/** Options of `deniedResponse` and `unavailableResponse`. */
 export interface ErrorResponseOptions {
   format: BodyFormat
-  /** The requested resource, such as the path; only in a problem. Default: left out. */
+  /** The requested resource, such as the path, for a problem document. Default: omitted. */
   instance?: string | undefined
 }
 
-/** A response that rejects a request. The body is data for `JSON.stringify`. */
+/** An error response. The body is data for `JSON.stringify`. */
 export interface ErrorResponse<Status extends number> {
   readonly status: Status
   readonly contentType: 'application/json' | 'application/problem+json'
@@ -19,7 +20,7 @@ export interface ErrorResponse<Status extends number> {
   readonly retryAfterSeconds: number
 }
 
-/** 429 (RFC 6585) for one decision, or for a request with several limits. */
+/** Creates the 429 response (RFC 6585) for a denial, or for a request with several limits. */
 export function deniedResponse(
   limits: readonly ReportedLimit[] | Decision,
   options: ErrorResponseOptions,
@@ -35,7 +36,7 @@ export function deniedResponse(
   })
 }
 
-/** 503 for a policy that denies while its store is unavailable. */
+/** Creates the 503 response for a policy that denies while its store is unavailable. */
 export function unavailableResponse(
   options: ErrorResponseOptions & { retryAfterSeconds?: number },
 ): ErrorResponse<503> {
@@ -49,7 +50,7 @@ export function unavailableResponse(
 }
 
 /**
- * Whether an Accept header names `application/problem+json` with at least the quality of JSON. A wildcard match does not
+ * Whether an Accept header prefers `application/problem+json`: with at least the quality of JSON. A wildcard match does not
  * count as a preference.
  */
 export function prefersProblem(accept: string | undefined): boolean {
@@ -103,7 +104,7 @@ function isDenied({ decision }: ReportedLimit): boolean {
   return !decision.allowed
 }
 
-/** From the least to the most specific. */
+/** The media ranges that match JSON, from the least to the most specific. */
 const JSON_RANGES = ['*/*', 'application/*', 'application/json']
 
 /** The `q` of a range: 1 if it has none, 0 if it is not valid. */

@@ -25,7 +25,7 @@ export function membersOf(policy: Policy | undefined, decision: Decision): Polic
   return members
 }
 
-/** For a policy whose numbers only a remote service has: the window is unknown and left out. */
+/** For a policy whose numbers only a service has. Its window is unknown, so it is omitted. */
 function membersByDecision({ policy, limit }: Decision): PolicyMembers {
   const name = structuredString(policy)
   return { name, named: `${name};q=${integer(limit)}`, numbered: integer(limit) }

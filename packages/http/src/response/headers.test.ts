@@ -184,7 +184,7 @@ describe('the headers of several limits', () => {
     expect(list(limit(perUser), limit(perUser)).RateLimit).toBe('"per-user";r=50;t=30')
   })
 
-  it('show the one with the smallest part left, where only one can be shown', () => {
+  it('with a single limit have that with the smallest remaining part', () => {
     expect(one(limit(everybody, { remaining: 90 }), limit(perUser, { remaining: 10 }))).toBe('1000')
     expect(one(limit(everybody, { remaining: 90 }), limit(perUser, { remaining: 8 }))).toBe('100')
     expect(one(limit(perUser, { remaining: 8 }), limit(everybody, { remaining: 90 }))).toBe('100')
@@ -365,8 +365,8 @@ describe('the standards', () => {
     [['draft-9'], 'got ["draft-9"]'],
     [['legacy', '__proto__'], '"__proto__"'],
     [[undefined], 'legacy, draft-6, draft-7, draft-8, draft-10'],
-    [['draft-7', 'draft-10'], 'write RateLimit-Policy differently'],
-    [['draft-6', 'legacy', 'draft-8'], 'write RateLimit-Policy differently'],
+    [['draft-7', 'draft-10'], 'whose RateLimit-Policy differs'],
+    [['draft-6', 'legacy', 'draft-8'], 'whose RateLimit-Policy differs'],
   ])('cannot be %o', (value, message) => {
     const check = () => assertStandards(value)
     expect(check).toThrow(TidegateError)

@@ -2,8 +2,8 @@ import { type Decision, optionInvalid, type Policy, show } from '@tidegate/core'
 import { integer, membersOf, secondsUp } from './field-values.js'
 
 /*
- * The rate limit headers of a response, for allowed and denied requests: one function for each standard. None of them
- * throws. A degraded decision was made without the store, so its only known number is the limit.
+ * The rate limit headers of a response, with one function for each standard. They never throw. A degraded decision was made
+ * without the store, so only its limit is reported.
  */
 
 /** A limit that the headers report. */
@@ -15,19 +15,26 @@ export interface ReportedLimit {
   readonly unit?: string | undefined
 }
 
+/** The supported standards of rate limit headers. */
 export const STANDARDS = ['legacy', 'draft-6', 'draft-7', 'draft-8', 'draft-10'] as const
 
+/** A standard of rate limit headers: `legacy` for `X-RateLimit-*`, or an IETF draft. */
 export type Standard = (typeof STANDARDS)[number]
 
 /**
- * The headers of these standards, `Retry-After` for a denied request, `X-RateLimit-Degraded`, and `X-RateLimit-Leased` if
- * at least one limit was decided from a lease.
+ * Returns the headers of these standards, plus `Retry-After` for a denied request, `X-RateLimit-Degraded` for a degraded
+ * decision, and `X-RateLimit-Leased` if a limit was decided from a lease.
+ *
+ * @example
+ * ```ts
+ * const headers = rateLimitHeaders([{ decision, policy }], ['legacy', 'draft-10'])
+ * ```
  */
 export function rateLimitHeaders(limits: readonly ReportedLimit[], standards: readonly Standard[]): Fields {
   return withCanonicalNames(lowerCaseHeaders(limits, standards))
 }
 
-/** The same with lower-case names, which servers set faster. */
+/** Like `rateLimitHeaders`, but with lower-case names, which servers set faster. */
 export function lowerCaseHeaders(limits: readonly ReportedLimit[], standards: readonly Standard[]): Fields {
   const fields: Fields = {}
   const degraded = degradedOf(limits)
@@ -42,13 +49,13 @@ export function lowerCaseHeaders(limits: readonly ReportedLimit[], standards: re
   return fields
 }
 
-/** The value of a header that an outer limiter has already set. Lists are joined; otherwise the inner value wins. */
+/** Merges a header of an outer and an inner limiter. Lists are joined; otherwise the inner value is used. */
 export function joinHeader(outer: unknown, inner: string): string {
   return typeof outer === 'string' && isList(outer) && isList(inner) ? `${outer}, ${inner}` : inner
 }
 
 /**
- * The headers of outer limiters to remove when these are set. A degraded limiter has no numbers, so the numbers of other
+ * The headers of outer limiters to remove when these headers are set. A degraded limiter has no numbers, so those of other
  * limiters would look like its own.
  */
 export function staleHeaders(inner: Readonly<Fields>): readonly string[] {
@@ -64,50 +71,50 @@ function isList(field: string): boolean {
 }
 
 /**
- * `X-RateLimit-Limit`, `-Remaining`, and `-Reset` in Unix seconds by the store's clock. Not a standard; GitHub's form:
- * https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+ * Returns `X-RateLimit-Limit`, `-Remaining`, and `-Reset` in Unix seconds by the store's clock. Not a standard, but the
+ * form of GitHub: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
  */
 export function legacyHeaders(limits: readonly ReportedLimit[]): Fields {
   return fieldsBy(writeLegacy, limits)
 }
 
-/** https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-06 */
+/** Returns the headers of https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-06 */
 export function draft6Headers(limits: readonly ReportedLimit[]): Fields {
   return fieldsBy(writeDraft6, limits)
 }
 
-/** https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-07 */
+/** Returns the headers of https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-07 */
 export function draft7Headers(limits: readonly ReportedLimit[]): Fields {
   return fieldsBy(writeDraft7, limits)
 }
 
-/** https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-08 */
+/** Returns the headers of https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-08 */
 export function draft8Headers(limits: readonly ReportedLimit[]): Fields {
   return fieldsBy(writeDraft8, limits)
 }
 
-/** https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-10 */
+/** Returns the headers of https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-10 */
 export function draft10Headers(limits: readonly ReportedLimit[]): Fields {
   return fieldsBy(writeDraft10, limits)
 }
 
 /**
- * The value of `Retry-After` (RFC 9110): whole seconds, rounded up, at least 1; 0 if the decision allows. A slot can be
- * free at any time, so a request that found none may try again after a second.
+ * Returns the value of `Retry-After` (RFC 9110): whole seconds, rounded up, at least 1; 0 if the request is allowed. For a
+ * missing slot it is 1, because a slot can be released at any time.
  */
 export function retryAfterSeconds(decision: Decision): number {
   if (decision.allowed) return 0
   return decision.reason === 'slot' ? 1 : Math.max(1, secondsUp(decision.retryAfterMs) || 1)
 }
 
-/** `Retry-After` for several limits: the longest wait of the denying ones; 0 if all of them allow. */
+/** `Retry-After` for several limits: the longest wait of the denials; 0 if all limits allow. */
 export function longestWait(limits: readonly ReportedLimit[]): number {
   let longest = 0
   for (const { decision } of limits) longest = Math.max(longest, retryAfterSeconds(decision))
   return longest
 }
 
-/** Rejects standards that cannot be sent together: drafts 6 and 7 write `RateLimit-Policy` unlike 8 and 10. */
+/** Throws `OPTION_INVALID` for unknown standards, and for drafts with different formats of `RateLimit-Policy`. */
 export function assertStandards(value: unknown): asserts value is readonly Standard[] {
   const list: unknown[] = Array.isArray(value) ? value : [value]
   const has = (...drafts: number[]) => drafts.some((draft) => list.includes(`draft-${draft}`))
@@ -118,7 +125,7 @@ export function assertStandards(value: unknown): asserts value is readonly Stand
   ) {
     problem = `must be a list of ${STANDARDS.join(', ')}`
   } else if (has(6, 7) && has(8, 10)) {
-    problem = 'has drafts that write RateLimit-Policy differently'
+    problem = 'must not have drafts 6 or 7 together with 8 or 10, whose RateLimit-Policy differs'
   }
   if (problem === undefined) return
   const message = `standards ${problem}, got ${show(value)}. Write for example ['legacy', 'draft-10'].`
@@ -166,30 +173,32 @@ const CANONICAL_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
 
 function writeLegacy(fields: Fields, limits: readonly ReportedLimit[], isDegraded: boolean): void {
   if (limits.length === 0) return
-  const shown = mostRestrictive(limits)
-  const { decision } = shown
+  const reported = mostRestrictive(limits)
+  const { decision } = reported
   fields['x-ratelimit-limit'] = integer(decision.limit)
   if (isDegraded) return
   fields['x-ratelimit-remaining'] = integer(decision.remaining)
-  fields['x-ratelimit-reset'] = integer(secondsUp(decision.timeMs, resetAfterMs(shown)))
+  fields['x-ratelimit-reset'] = integer(secondsUp(decision.timeMs, resetAfterMs(reported)))
 }
 
 function writeDraft6(fields: Fields, limits: readonly ReportedLimit[], isDegraded: boolean): void {
   if (limits.length === 0) return
-  const shown = mostRestrictive(limits)
-  const { decision } = shown
+  const reported = mostRestrictive(limits)
+  const { decision } = reported
   fields['ratelimit-limit'] = integer(decision.limit)
   if (isDegraded) return
   fields['ratelimit-remaining'] = integer(decision.remaining)
-  fields['ratelimit-reset'] = integer(secondsUntilMore(shown))
+  fields['ratelimit-reset'] = integer(secondsUntilMore(reported))
   fields['ratelimit-policy'] = listOf(limits, ({ policy, decision }) => membersOf(policy, decision).numbered)
 }
 
 function writeDraft7(fields: Fields, limits: readonly ReportedLimit[], isDegraded: boolean): void {
   if (limits.length === 0 || isDegraded) return
-  const shown = mostRestrictive(limits)
-  const { decision } = shown
-  const [limit, remaining, reset] = [decision.limit, decision.remaining, secondsUntilMore(shown)].map(integer)
+  const reported = mostRestrictive(limits)
+  const { decision } = reported
+  const [limit, remaining, reset] = [decision.limit, decision.remaining, secondsUntilMore(reported)].map(
+    integer,
+  )
   fields.ratelimit = `limit=${limit}, remaining=${remaining}, reset=${reset}`
   fields['ratelimit-policy'] = listOf(limits, ({ policy, decision }) => membersOf(policy, decision).numbered)
 }
@@ -221,15 +230,15 @@ function writeDraft10(fields: Fields, limits: readonly ReportedLimit[], isDegrad
   writeDraft8(fields, limits, isDegraded)
 }
 
-/** The limit to report where only one fits: the denying one with the longest wait, else the one nearest to its limit. */
+/** The limit for headers with a single limit: the denial with the longest wait, else the smallest remaining part. */
 export function mostRestrictive(limits: readonly ReportedLimit[]): ReportedLimit {
   let result = limits[0]!
   for (let i = 1; i < limits.length; i++) {
-    const [one, other] = [limits[i]!.decision, result.decision]
+    const [candidate, current] = [limits[i]!.decision, result.decision]
     const isTighter =
-      one.allowed && other.allowed
-        ? one.remaining / one.limit < other.remaining / other.limit
-        : !one.allowed && (other.allowed || one.retryAfterMs > other.retryAfterMs)
+      candidate.allowed && current.allowed
+        ? candidate.remaining / candidate.limit < current.remaining / current.limit
+        : !candidate.allowed && (current.allowed || candidate.retryAfterMs > current.retryAfterMs)
     if (isTighter) result = limits[i]!
   }
   return result
@@ -247,14 +256,14 @@ function degradedOf(limits: readonly ReportedLimit[]): Decision['degraded'] {
 }
 
 /**
- * The `reset` or `t` of the drafts, which must not be later than `Retry-After`: the wait until a denied request would
- * pass, or until the full limit is available again.
+ * The `reset` or `t` of the drafts: the wait until a denied request would pass, because it must not be later than
+ * `Retry-After`, else the wait until the full limit is available.
  */
 function secondsUntilMore(limit: ReportedLimit): number {
   return limit.decision.allowed ? secondsUp(resetAfterMs(limit)) : retryAfterSeconds(limit.decision)
 }
 
-/** A slot can be free at any time: its expiry, which the decision has, is only an upper bound. */
+/** At most a second for slots: the decision has their expiry, but they can be released at any time. */
 function resetAfterMs({ policy, decision }: ReportedLimit): number {
   return policy?.algorithm === 'concurrency' ? Math.min(1000, decision.resetAfterMs) : decision.resetAfterMs
 }

@@ -2,8 +2,8 @@
 export const ANY_CHARACTER = '\0'
 
 /**
- * Matches text against the pieces between the stars of a glob. The first piece is at the start, the last at the end,
- * and each one between is taken where it is found first. Nothing is tried twice, so time grows linearly with the text.
+ * Matches text against the pieces between the stars of a glob. The first piece must be at the start, the last at the end,
+ * and each piece between matches at its first occurrence. There is no backtracking, so the time is linear.
  */
 export function globMatcher(pieces: readonly string[]): (text: string) => boolean {
   const first = pieces[0]!

@@ -8,23 +8,26 @@ import { ANY_CHARACTER, globMatcher } from './glob.js'
  * segment, without backtracking.
  */
 
+/** A compiled path pattern. */
 export interface PathPattern {
-  /** The `{names}` in the pattern. */
+  /** The names of variables in the pattern, such as `id` in `/users/{id}`. */
   readonly names: readonly string[]
+  /** Whether the pattern matches a path. */
   matches(path: PathText): boolean
-  /** The value of each name, escaped as in the path; undefined if the path does not match. */
+  /** Returns the values of the variables, escaped as in the path; undefined if the path does not match. */
   variablesOf(path: PathText): Variables | undefined
 }
 
+/** The values of the variables of a path pattern, by name. */
 export type Variables = Readonly<Record<string, string>>
 
 export interface PatternOptions {
   readonly ignoreCase: boolean
-  /** Makes the error for a pattern that is not valid. */
+  /** Creates the error for an invalid pattern. */
   readonly invalid: (problem: string) => Error
   /**
-   * Compiles a segment that only a regular expression can match, such as `{name}-{version:\d+}`. Such an expression
-   * must match in linear time. Default: such segments, and `?` for any one character, are not valid.
+   * Compiles a segment that needs a regular expression, such as `{name}-{version:\d+}`, which must match in linear time.
+   * Default: such segments, and `?` for a single character, are invalid.
    */
   readonly expression?: (source: string) => SegmentExpression
 }
@@ -43,18 +46,19 @@ interface Segment {
 
 type Part = Segment | { readonly names: readonly string[]; readonly isRest: true }
 
+/** Compiles a path pattern such as `/users/{id}`, `/files/*.txt` or `/api/**`. */
 export function compilePathPattern(text: unknown, options: PatternOptions): PathPattern {
   const { invalid, ignoreCase } = options
   if (typeof text !== 'string' || text[0] !== '/') {
     throw invalid(`${show(text)} must begin with a slash. Write for example '/login' or '/api/**'.`)
   }
   const sources = text.slice(1).split(/\/(?![^{]*\})/)
-  // A slash at the end has no meaning, as in paths.
+  // A trailing slash is ignored, as in paths.
   if (sources.at(-1) === '') sources.pop()
   const parts = sources.map((source) => partOf(source, text, options))
   const names = parts.flatMap((part) => part.names)
   if (new Set(names).size < names.length)
-    throw invalid(`${show(text)} has one name twice. Rename one of them.`)
+    throw invalid(`${show(text)} has a variable name twice. Rename one of them.`)
   const restAt = parts.findIndex((part) => 'isRest' in part)
   if (restAt !== parts.findLastIndex((part) => 'isRest' in part)) {
     throw invalid(`${show(text)} has '**' more than once. Write it once.`)
@@ -117,7 +121,9 @@ interface Piece {
 
 function piecesOf(source: string, pattern: string, { invalid, expression }: PatternOptions): Piece[] {
   if (expression === undefined && source.includes('?')) {
-    throw invalid(`${show(pattern)} has a '?'. The query is never matched; leave it out.`)
+    throw invalid(
+      `${show(pattern)} must not have a '?', because patterns match the path only. Remove the query.`,
+    )
   }
   const pieces: Piece[] = []
   let end = 0
@@ -137,7 +143,7 @@ function piecesOf(source: string, pattern: string, { invalid, expression }: Patt
   }
 }
 
-/** Text as it is written in a lenient path; undefined if it cannot be in a path. */
+/** Text in the spelling of a lenient path; undefined if it cannot be part of a path. */
 function literalOf(text: string): string | undefined {
   try {
     const escaped = text.replace(/[^!-~]+/g, encodeURIComponent)
@@ -173,7 +179,7 @@ function expressionSegment(pieces: readonly Piece[], pattern: string, options: P
   const { expression: compile, invalid } = options
   if (compile === undefined) {
     throw invalid(
-      `${show(pattern)} has a name beside other text. Write '{name}' or '*' for the whole segment.`,
+      `${show(pattern)} must not have a variable beside other text in a segment. Write '{name}' or '*' for the whole segment.`,
     )
   }
   const names: string[] = []

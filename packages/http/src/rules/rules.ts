@@ -5,20 +5,20 @@ import { pathReadings } from '../path/path-readings.js'
 import type { RequestFacts } from '../request.js'
 import { compilePathPattern } from './path-pattern.js'
 
-/** A rule as it is written in a configuration file: which requests, which key, which policy. */
+/** A rule of a configuration file: which requests it counts, by which key and policy. */
 export interface RuleInput {
   /** A name for logs and events. */
   name: string
-  /** A request must meet all of these conditions. Default: every request matches. */
+  /** The conditions, all of which a request must meet. Default: every request matches. */
   match?: {
-    /** Patterns; one must match: `/login`, `/users/{id}`, `/files/*`, `/api/**`. Default: any path. */
+    /** Path patterns, one of which must match: `/login`, `/users/{id}`, `/files/*`, `/api/**`. Default: any path. */
     path?: string | readonly string[]
-    /** Methods in upper case; one must match. `GET` includes `HEAD`. Default: any method. */
+    /** Methods in upper case, one of which must match. `GET` includes `HEAD`. Default: any method. */
     methods?: readonly string[]
     /** Required headers and their values; `*` matches any value. Default: any headers. */
     header?: Readonly<Record<string, string>>
   }
-  /** A template: see `parseTemplate`. */
+  /** A key template: see `parseTemplate`. */
   key: string
   /** The name of a policy. */
   policy: string
@@ -26,23 +26,25 @@ export interface RuleInput {
   cost?: number
 }
 
+/** A validated rule: see `defineRule`. */
 export interface Rule {
   readonly name: string
   readonly key: Template
   readonly policy: Policy
   readonly cost: number
-  /** The conditions of the input; empty if every request matches. */
+  /** The conditions of the input; an empty object if every request matches. */
   readonly match: NonNullable<RuleInput['match']>
   /** Whether the rule applies to this request. */
   matches(request: RequestFacts): boolean
 }
 
-/** One limit of a request: the rule, and the request to the store. */
+/** One limit of a request: the matching rule, and the request for the store. */
 export interface RuleLimit {
   readonly rule: Rule
   readonly request: TakeRequest
 }
 
+/** Validates a rule. `policies` finds a policy by its name. Throws `RULE_INVALID`. */
 export function defineRule(input: RuleInput, policies: (name: string) => Policy | undefined): Rule {
   const { name, match = {}, key, policy, cost = 1 } = fieldsOf(input, undefined, RULE_FIELDS) as RuleInput
   if (typeof name !== 'string' || !/^[^\p{Cc}\p{Cs}]{1,100}$/u.test(name)) {
@@ -55,10 +57,7 @@ export function defineRule(input: RuleInput, policies: (name: string) => Policy 
   const matches = defineMatch(match)
   const found = typeof policy === 'string' ? policies(policy) : undefined
   if (found === undefined) {
-    throw ruleInvalid(
-      'policy',
-      `policy must be the name of a policy, got ${show(policy)}, which does not exist.`,
-    )
+    throw ruleInvalid('policy', `policy must be the name of an existing policy, got ${show(policy)}.`)
   }
   inField('policy', () => assertPolicy(found))
   inField('cost', () => assertCost(found, cost))
@@ -72,8 +71,8 @@ export function defineMatch(match: NonNullable<RuleInput['match']>): (request: R
 }
 
 /**
- * The limits of a request: one for each matching rule with a key. A rule does not count a request that lacks a part of the
- * key, so end keys of optional parts in a fallback.
+ * Returns the limits of a request: one for each matching rule whose key the request has. A rule does not count a request
+ * that lacks a part of the key, so end keys of optional parts with a fallback.
  */
 export function limitsFor(rules: readonly Rule[], request: RequestFacts): RuleLimit[] {
   const limits: RuleLimit[] = []
@@ -105,7 +104,7 @@ function pathCondition(path: string | readonly string[]): Condition {
   if (!Array.isArray(patterns) || patterns.length === 0) {
     throw ruleInvalid(
       field,
-      `${field} must be a pattern or a list of them, got ${show(path)}. Write '/api/**'.`,
+      `${field} must be a pattern or a list of patterns, got ${show(path)}. Write for example '/api/**'.`,
     )
   }
   const compiled = patterns.map((pattern) =>
@@ -124,14 +123,20 @@ function pathCondition(path: string | readonly string[]): Condition {
 function methodCondition(methods: readonly string[]): Condition {
   const field = 'match.methods'
   if (!Array.isArray(methods) || methods.length === 0) {
-    throw ruleInvalid(field, `${field} must be a list such as ['POST'], got ${show(methods)}.`)
+    throw ruleInvalid(
+      field,
+      `${field} must be a list of methods, got ${show(methods)}. Write for example ['POST'].`,
+    )
   }
   for (const method of methods) {
     if (typeof method === 'string' && TOKEN.test(method) && method === method.toUpperCase()) continue
-    throw ruleInvalid(field, `${field} has ${show(method)}; write methods in upper case, for example 'POST'.`)
+    throw ruleInvalid(
+      field,
+      `${field} must have only methods in upper case, got ${show(method)}. Write for example 'POST'.`,
+    )
   }
   const allowed = new Set(methods)
-  // HEAD runs the handler of GET, so it would be a way around the rule.
+  // HEAD runs the handler of GET, so it would bypass the rule.
   if (allowed.has('GET')) allowed.add('HEAD')
   return (request) => allowed.has(request.method)
 }
@@ -141,16 +146,19 @@ function headerConditions(headers: Readonly<Record<string, string>>): Condition[
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
     throw ruleInvalid(
       field,
-      `${field} must be names and values such as { 'x-plan': 'free' }, got ${show(headers)}.`,
+      `${field} must be an object of header names and values, got ${show(headers)}. Write for example { 'x-plan': 'free' }.`,
     )
   }
   return Object.entries(headers).map(([headerName, value]) => {
     if (!TOKEN.test(headerName))
-      throw ruleInvalid(field, `${field} has ${show(headerName)}, which is not a header name.`)
+      throw ruleInvalid(
+        field,
+        `${field} must have valid header names, got ${show(headerName)}. Write for example 'x-plan'.`,
+      )
     if (typeof value !== 'string') {
       throw ruleInvalid(
         field,
-        `${field} has ${show(value)} for ${headerName}; write a string, or '*' for any value.`,
+        `${field}: the value of ${headerName} must be a string, got ${show(value)}. Write for example 'free', or '*' for any value.`,
       )
     }
     const name = headerName.toLowerCase()
@@ -172,16 +180,18 @@ function fieldsOf(value: unknown, of: string | undefined, allowed: readonly stri
   return value
 }
 
-/** Turns an error about a field into an error about the rule. */
+/** Converts an error about a field to an error about the rule. */
 function inField<T>(field: string, parse: () => T): T {
   try {
     return parse()
   } catch (cause) {
-    throw new TidegateError('RULE_INVALID', `${field}: ${(cause as Error).message}`, { field, cause })
+    const { message } = cause as Error
+    const hasField = message.startsWith(`${field} `)
+    throw new TidegateError('RULE_INVALID', hasField ? message : `${field}: ${message}`, { field, cause })
   }
 }
 
-/** The error for a rule that is not valid. `field` is undefined if the error concerns the whole rule. */
+/** Creates the error for an invalid rule. `field` is undefined if the error concerns the whole rule. */
 export function ruleInvalid(field: string | undefined, message: string): TidegateError {
   return new TidegateError('RULE_INVALID', message, field === undefined ? {} : { field })
 }

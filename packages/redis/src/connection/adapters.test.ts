@@ -4,9 +4,9 @@ import { RedisStore } from '../redis-store.js'
 
 it.each([
   ['a Sentinel client of node-redis', sentinel, /redis\+sentinel:\/\/host1,host2\/name/],
-  ['nothing', () => undefined, /a URL such as "redis:\/\/localhost:6379"/],
-  ['an object that is not a client', () => ({ get: () => {} }), /an ioredis or node-redis client/],
-])('rejects %s when the store is created, and says what to pass instead', (_, client, message) => {
+  ['nothing', () => undefined, /new RedisStore\("redis:\/\/localhost:6379"\)/],
+  ['an object that is not a client', () => ({ get: () => {} }), /an ioredis client or a node-redis client/],
+])('rejects %s when the store is created, and has advice', (_, client, message) => {
   expect(() => new RedisStore(client() as never)).toThrow(
     expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringMatching(message) }),
   )

@@ -1,18 +1,18 @@
 import { show, TidegateError } from '@tidegate/core'
 
-/** The part of a Redis client that the store uses; the first three are required. */
+/** The operations of a Redis client that the store uses. */
 export interface RedisConnection {
-  /** Whether keys live in slots, on several nodes. */
+  /** Whether the client is connected to a cluster. */
   readonly isCluster: boolean
   /** Sends one command to the node of `key`. */
   send(key: string, command: string, args: string[]): Promise<unknown>
   close(): Promise<void>
   /**
-   * Whether a command to a node would be written now; without a node, to any of a cluster, or to the server. Default:
-   * commands are sent at any time.
+   * Whether a command to a node would be written immediately; without a node, to the server or to any node of a cluster.
+   * Default: true.
    */
   isReady?(node?: string): boolean
-  /** Calls the listener whenever a connection has become ready, or slots have other nodes. */
+  /** Calls the listener whenever a connection becomes ready, or slots have moved to other nodes. */
   onReady?(listener: () => void): void
   /** Why the connection is down, if known. */
   lostReason?(): string | undefined
@@ -20,15 +20,15 @@ export interface RedisConnection {
   waitsFor?(): string
   /** Calls the listener whenever `lostReason` becomes known. */
   onLost?(listener: () => void): void
-  /** For a cluster: the node of a slot, as far as it is known. */
+  /** For a cluster: the node of a slot, if it is known. */
   nodeOf?(slot: number): string | undefined
-  /** For a cluster: sends one command to a node, which is not redirected. Undefined if the node is not known. */
+  /** For a cluster: sends one command to a node, without redirections. Undefined if the node is unknown. */
   sendTo?(node: string, command: string, args: string[]): Promise<unknown> | undefined
-  /** Drops the connection to a server that hangs or has become a replica, and connects again. */
+  /** Drops the connection to a server that hangs or has become a replica, and reconnects. */
   leave?(node?: string): void
 }
 
-/** An ioredis client (`Redis` or `Cluster`), as far as it is used here. */
+/** An ioredis client: the used part of `Redis` and `Cluster`. */
 export interface IoredisClient {
   readonly isCluster?: boolean
   call(command: string, args: string[]): Promise<unknown>
@@ -46,12 +46,12 @@ interface IoredisNodes {
   }[]
 }
 
-/** A node-redis client, connected by the caller. */
+/** A connected node-redis client: the used part of `createClient()`. */
 export interface NodeRedisClient {
   sendCommand(args: string[]): Promise<unknown>
 }
 
-/** A node-redis cluster client. */
+/** A connected node-redis cluster client: the used part of `createCluster()`. */
 export interface NodeRedisCluster {
   readonly masters: unknown
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>
@@ -64,14 +64,14 @@ interface NodeRedisNodes {
   nodeClient(node: { address: string }): NodeRedisClient | Promise<NodeRedisClient>
 }
 
-/** Adapts a client that the caller made and will close. */
+/** Adapts a client of the caller, who also closes it. */
 export function connectionOf(client: unknown): RedisConnection {
   if (typeof client === 'object' && client !== null) {
-    // Its sendCommand() takes other arguments: every check would fail, and `onStoreFailure: 'open'` would allow it.
+    // Its sendCommand() has other parameters, so every check would fail, and `onStoreFailure: 'open'` would allow it.
     if ('getSentinelNode' in client) {
       throw new TidegateError(
         'OPTION_INVALID',
-        'RedisStore does not accept a Sentinel client of node-redis, which repeats calls that may have been executed. Write "redis+sentinel://host1,host2/name", or pass an ioredis client made with sentinels.',
+        'RedisStore does not accept a Sentinel client of node-redis, which repeats calls that may have been executed. Write for example new RedisStore("redis+sentinel://host1,host2/name"), or pass an ioredis client created with sentinels.',
       )
     }
     if ('call' in client) return ofIoredis(client as IoredisClient)
@@ -80,7 +80,7 @@ export function connectionOf(client: unknown): RedisConnection {
   }
   throw new TidegateError(
     'OPTION_INVALID',
-    `RedisStore accepts a URL such as "redis://localhost:6379", or an ioredis or node-redis client, got ${show(client)}.`,
+    `RedisStore needs a Redis URL, an ioredis client or a node-redis client, got ${show(client)}. Write for example new RedisStore("redis://localhost:6379").`,
   )
 }
 
@@ -96,7 +96,7 @@ export function ofIoredis(client: IoredisClient): RedisConnection {
 }
 
 function nodesOfIoredis(cluster: IoredisNodes): Pick<RedisConnection, 'nodeOf' | 'sendTo'> {
-  // ioredis adds the prefix only to keys that are declared.
+  // ioredis adds the prefix only to declared keys.
   if (cluster.options.keyPrefix) return {}
   return {
     nodeOf: (slot) => cluster.slots[slot]?.[0],

@@ -31,7 +31,7 @@ const redis = (options = {}) => new Redis({ ...NODE, lazyConnect: true, ...optio
 const cluster = (options = {}) => new Cluster([NODE], { lazyConnect: true, ...options })
 const SAFE_CLUSTER = { enableOfflineQueue: false, retryDelayOnFailover: 0, retryDelayOnClusterDown: 0 }
 
-describe('a warning lists the options of a client that can resend a check or send it late', () => {
+describe('a warning lists the options with which a client can resend a check or send it late', () => {
   it.each([
     [
       'ioredis with its defaults',

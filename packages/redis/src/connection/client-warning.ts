@@ -1,27 +1,26 @@
 import { show } from '@tidegate/core'
 
 /*
- * A call whose connection was lost may have been executed: sent again, it takes its units twice. A call that waits for a
- * connection may be executed after its caller has given up. Clients made here do neither. A client of the user is judged
- * by its options, as far as they can be read. Retries after MOVED, ASK and TRYAGAIN are safe, because such a call was not
- * executed, so their options are not checked. A cluster that is down (CLUSTERDOWN) does not recover soon.
+ * A call whose connection was lost may have been executed: if it is resent, it takes its units twice. A call that waits for
+ * a connection may be executed after its caller has given up. Clients created by this package do neither; the options of
+ * other clients are checked. Retries after MOVED, ASK and TRYAGAIN are safe, because such calls were not executed.
  */
 
-/** An option that makes a client resend or queue calls: its name, its value, and the value it should have. */
+/** An option that makes a client resend or queue calls: its name, its value, and the recommended value. */
 type Resending = readonly [option: string, is: unknown, shouldBe: unknown]
 
-/** Several stores of one client warn once. */
-const warned = new WeakSet<object>()
+/** The clients with a printed warning, so that several stores of one client warn once. */
+const clientsWithWarning = new WeakSet<object>()
 
 export function warnIfItResends(client: object): void {
-  if (warned.has(client)) return
-  const found = 'call' in client ? ofIoredis(client as Ioredis) : ofNodeRedis(client as NodeRedis)
-  if (found.length === 0) return
-  warned.add(client)
-  const set = found.map(([option, is, shouldBe]) => `${option}: ${show(shouldBe)} (now ${show(is)})`)
+  if (clientsWithWarning.has(client)) return
+  const options = 'call' in client ? ofIoredis(client as Ioredis) : ofNodeRedis(client as NodeRedis)
+  if (options.length === 0) return
+  clientsWithWarning.add(client)
+  const advice = options.map(([option, is, shouldBe]) => `${option}: ${show(shouldBe)} (now ${show(is)})`)
   process.emitWarning(
     'The Redis client passed to RedisStore can resend a check, or send it late. A check ' +
-      `that is executed twice takes its units twice. Create the client with ${set.join(', ')}.`,
+      `that is executed twice takes its units twice. Create the client with ${advice.join(', ')}.`,
     { type: 'TidegateWarning', code: 'TIDEGATE_CLIENT_RESENDS' },
   )
 }
@@ -30,7 +29,7 @@ interface IoredisOptions {
   enableOfflineQueue?: boolean
   autoResendUnfulfilledCommands?: boolean
   maxRetriesPerRequest?: number | null
-  /** Only of a cluster. */
+  /** Cluster only. */
   retryDelayOnFailover?: number
   retryDelayOnClusterDown?: number
   clusterNodeRetryStrategy?: unknown
@@ -74,8 +73,9 @@ interface NodeRedisOptions {
 
 interface NodeRedis {
   options?: NodeRedisOptions
-  /** Only of a cluster; the second has no public name. */
+  /** Cluster only. */
   masters?: unknown
+  /** Cluster only: the options, which have no public accessor. */
   _options?: { defaults?: NodeRedisOptions }
 }
 

@@ -3,9 +3,9 @@ import type { RedisConnection } from './adapters.js'
 import { watchHandshake } from './handshake.js'
 
 /**
- * Tracks the node of each slot, and whether it can be written to. On its own ioredis connects to a node with the first
- * command for it, and keeps later commands in an unbounded queue; so primaries are connected as soon as they are known,
- * and nothing is sent to a node that is not ready.
+ * Tracks the connections to the nodes of a cluster. By default ioredis connects to a node with its first command, and keeps
+ * further commands in an unbounded queue. So primaries are connected as soon as they are known, and commands are sent only
+ * to nodes that are ready.
  */
 export function watchNodes(
   cluster: Cluster,
@@ -23,7 +23,7 @@ export function watchNodes(
     node.on('ready', notify)
     node.on('connect', () => unref(node))
     watchHandshake(node, timeoutMs, () => node.disconnect())
-    // Later, because a redirected command may be about to connect the node.
+    // Deferred, because a redirected command may be about to connect the node.
     setImmediate(() => {
       // Failures are reported by the node's error event.
       if (node.options.readOnly !== true && node.status === 'wait') node.connect().catch(() => {})
@@ -37,22 +37,22 @@ export function watchNodes(
     isReady(name = '') {
       if (cluster.status !== 'ready') return false
       const node = nodes.get(name)
-      // Not a known node: another node will redirect the call.
+      // An unknown node is ready, because another node will redirect the call.
       return node === undefined || node.status === 'ready' || node.status === 'wait'
     },
     onReady: (listener) => listeners.push(listener),
     sendTo: (name, command, args) => nodes.get(name)?.call(command, args),
-    // The cluster then looks for the nodes of its slots again.
+    // The cluster then refreshes the nodes of its slots.
     leave: (name = '') => nodes.get(name)?.disconnect(),
   }
 }
 
-/** Nodes as `cluster.slots` names them. */
+/** The name of a node in `cluster.slots`. */
 function keyOf({ options }: Redis): string {
   return `${options.host}:${options.port}`
 }
 
-/** An idle connection does not keep a script alive; pending calls do, by a timer of the batcher. */
+/** Lets the process exit with an idle connection. For pending calls, a timer of the batcher keeps it alive. */
 export function unref({ stream }: Redis): void {
   stream?.unref?.()
 }

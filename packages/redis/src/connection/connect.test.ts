@@ -63,7 +63,7 @@ describe('an address', () => {
     ['redis://a:6379:1', 'host and a port'],
     ['redis://a/main', 'must be a number'],
     ['redis+sentinel://a,b', "primary's name"],
-    ['redis+cluster://a/1', 'no databases'],
+    ['redis+cluster://a/1', 'only one database'],
     ['redis://a?db=1', 'the format is wrong'],
     ['redis://:100%@a', 'write %25'],
     ['redis://:p@ss@a', '%40'],

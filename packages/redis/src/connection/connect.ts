@@ -6,23 +6,24 @@ import { unref, watchNodes } from './cluster-nodes.js'
 import { watchHandshake } from './handshake.js'
 import { tlsConnector } from './tls.js'
 
+/** Options of the connection of a `RedisStore` with a URL. */
 export interface ConnectOptions {
-  /** User name, if it is not in the URL. Default: none. */
+  /** The user name, if it is not in the URL. Default: none. */
   username?: string
-  /** Password, if it is not in the URL. Default: none. */
+  /** The password, if it is not in the URL. Default: none. */
   password?: string
-  /** TLS options for `rediss://`; with them, Sentinel and Cluster use TLS too. Default: none. */
+  /** TLS options for `rediss://`. They also enable TLS for Sentinel and Cluster. Default: none. */
   tls?: ConnectionOptions
   /**
-   * How long a call waits for a connection, and for a reply before the connection is replaced, in milliseconds; at most
-   * 60,000. Default: 1000.
+   * The timeout for connecting, and for a reply before the connection is replaced, in milliseconds, 1 to 60,000.
+   * Default: 1000.
    */
   connectTimeoutMs?: number
 }
 
 export const CONNECT_TIMEOUT_MS = 1000
 
-/** Connects to the server, the Sentinel primary or the cluster that a URL names. */
+/** Connects to the server, Sentinel primary or cluster of a URL. */
 export function connect(url: string, options: ConnectOptions): RedisConnection {
   const { scheme, hosts, path, username, password } = parseRedisUrl(url)
   const tls = scheme === 'rediss' ? { tls: options.tls ?? {} } : options.tls ? { tls: options.tls } : {}
@@ -33,10 +34,10 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     ...(user === undefined ? {} : { username: user }),
     ...(secret === undefined ? {} : { password: secret }),
     ...tls,
-    // Far longer than checks wait for a connection: a starved process must not mistake its own delay for a lost server.
+    // Far longer than checks wait, so that a starved process does not mistake its own delay for a lost server.
     connectTimeout: Math.max(5000, timeoutMs),
-    // A call whose connection was lost may have been executed: it is never sent twice. Calls that wait for a
-    // connection wait in the queue of the batcher, which drops those that are too old.
+    // A call whose connection was lost may have been executed, so it is never resent. Calls wait for a connection in the
+    // queue of the batcher, which drops calls that are too old.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -44,16 +45,16 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   }
   const addresses = hosts.map(({ host, port }) => `${host}:${port}`).join(', ')
-  /** Why the last attempt to connect failed. The end of a connection that worked is not such a reason. */
-  let lost: Error | undefined
+  /** The error of the last failed attempt to connect. The end of a working connection does not count. */
+  let connectError: Error | undefined
   let wasReady = false
   const lostListeners: (() => void)[] = []
   function lose(error: Error): void {
-    lost = error
+    connectError = error
     for (const listener of lostListeners) listener()
   }
   const client = open(scheme, hosts, path, common, (error) => {
-    // A cluster that is reachable is not lost when one of its nodes is.
+    // A cluster with other nodes available is not lost.
     if (client.status !== 'ready') lose(error)
   })
   client.on('ready', () => {
@@ -62,22 +63,22 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
   client.on('close', () => {
     wasReady = false
   })
-  // Every failed call rejects; without a listener ioredis would also print the error.
+  // Failed calls reject. Without this listener, ioredis would also print the errors.
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
     if (wasReady) return
     const reported = error.lastNodeError ?? error
-    // A cluster reports a rejected certificate only with this message, after the real reason.
-    if (lost === undefined || reported.message !== 'Connection is closed.') lose(reported)
+    // For a rejected certificate, a cluster reports this generic message after the real reason.
+    if (connectError === undefined || reported.message !== 'Connection is closed.') lose(reported)
   })
-  // Not on 'ready': a missing database has been reported by then.
+  // On 'connect', because a missing database is reported before 'ready'.
   client.on('connect', () => {
-    lost = undefined
+    connectError = undefined
   })
   return {
     ...ofIoredis(client as never),
     ...(client instanceof Cluster ? watchNodes(client, timeoutMs) : watchServer(client, timeoutMs)),
     close: async () => client.disconnect(),
-    lostReason: () => lost && reasonOf(lost),
+    lostReason: () => connectError && reasonOf(connectError),
     waitsFor: () =>
       common.tls === undefined
         ? `no connection to ${addresses}`
@@ -86,7 +87,7 @@ export function connect(url: string, options: ConnectOptions): RedisConnection {
   }
 }
 
-/** An error of several addresses, such as those of "localhost", has its messages inside. */
+/** The message of an error. An error of several addresses, such as those of "localhost", has nested messages. */
 function reasonOf(error: Error): string {
   const { message, errors } = error as AggregateError
   return message || errors?.map((one: Error) => one.message).join('; ') || error.name
@@ -98,16 +99,16 @@ function watchServer(
 ): Pick<RedisConnection, 'isReady' | 'onReady' | 'leave'> {
   watchHandshake(client, timeoutMs, () => client.disconnect(true))
   // ioredis reports a connection as ready even while it is being dropped, or if its database could not be selected.
-  let isUnfit = false
+  let isUnusable = false
   client.on('connect', () => {
-    isUnfit = false
+    isUnusable = false
     unref(client)
   })
   client.on('error', (error: Error & { command?: { name: string } }) => {
-    if (error.command?.name === 'select') isUnfit = true
+    if (error.command?.name === 'select') isUnusable = true
   })
-  const isReady = () => client.status === 'ready' && !isUnfit
-  // A list of our own: Node warns of more than ten listeners on one emitter.
+  const isReady = () => client.status === 'ready' && !isUnusable
+  // A separate list, because Node.js warns about more than ten listeners on one emitter.
   const listeners: (() => void)[] = []
   client.on('ready', () => {
     if (isReady()) for (const listener of listeners) listener()
@@ -117,7 +118,7 @@ function watchServer(
     onReady: (listener) => listeners.push(listener),
     leave() {
       if (!isReady()) return
-      isUnfit = true
+      isUnusable = true
       client.disconnect(true)
     },
   }
@@ -138,10 +139,10 @@ function open(
       // ioredis would connect to the address of a host, but a certificate is issued for its name.
       ...(common.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
       clusterRetryStrategy: retryDelayMs,
-      // A call whose connection was lost is never sent twice.
+      // A call whose connection was lost is never resent.
       retryDelayOnFailover: 0,
-      // A rejected call could be repeated, but not for seconds: its caller has stopped waiting by then. 0 turns the
-      // first off; the second cannot be turned off, and all its retries together are shorter than a deadline.
+      // Retrying a rejected call would be safe, but must not take seconds, because its caller has stopped waiting by then.
+      // 0 disables the first; the second cannot be disabled, but all its retries together are shorter than a deadline.
       retryDelayOnClusterDown: 0,
       retryDelayOnTryAgain: 3,
       slotsRefreshTimeout: common.connectTimeout ?? CONNECT_TIMEOUT_MS,
@@ -153,7 +154,7 @@ function open(
       ...common,
       sentinels: hosts,
       name: path,
-      // ioredis ignores `tls` alone here: it has one option for the primary and one for the sentinels.
+      // ioredis ignores `tls` alone, and has separate options for the primary and the sentinels.
       ...(common.tls ? { enableTLSForSentinelMode: true, sentinelTLS: common.tls } : {}),
       sentinelRetryStrategy: retryDelayMs,
     })
@@ -162,8 +163,8 @@ function open(
 }
 
 /**
- * The first retry is soon, so that calls waiting for a replaced connection are still in time. Not immediate: a server
- * that accepts and drops connections must not be hammered.
+ * The delay before a reconnect. The first delay is short, so that calls that wait for a replaced connection are still in
+ * time, but not 0, so that a server that drops connections is not flooded.
  */
 function retryDelayMs(attempt: number): number {
   return attempt === 1 ? 10 : Math.min(50 * (attempt - 1), 500)
@@ -183,7 +184,10 @@ const DEFAULT_PORT: Record<Scheme, number> = {
   'redis+cluster': 6379,
 }
 
-/** `URL` cannot parse several hosts. The format is scheme://[user[:password]@]host[:port],…[/path]. */
+/**
+ * Parses a Redis URL: `scheme://[user[:password]@]host[:port],…[/path]`. `URL` cannot parse several hosts. Throws
+ * `OPTION_INVALID`.
+ */
 export function parseRedisUrl(url: string) {
   const match =
     /^(rediss?|redis\+sentinel|redis\+cluster):\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^/?#@]*))?$/.exec(url)
@@ -192,14 +196,15 @@ export function parseRedisUrl(url: string) {
     throw invalid(url, `the format is wrong${hint}`)
   }
   const scheme = match[1] as Scheme
-  const [user, ...rest] = (match[2] ?? '').split(':')
+  const [user, ...passwordParts] = (match[2] ?? '').split(':')
   const hosts = match[3]!.split(',').map((text) => hostOf(url, text, DEFAULT_PORT[scheme]))
   const path = decoded(url, match[4] ?? '')
   if (hosts.length > 1 && !scheme.includes('+'))
     throw invalid(url, 'several hosts need redis+sentinel:// or redis+cluster://')
   if (scheme === 'redis+sentinel' && path === '')
     throw invalid(url, "the primary's name is missing after the hosts")
-  if (scheme === 'redis+cluster' && path !== '') throw invalid(url, 'a cluster has no databases to choose')
+  if (scheme === 'redis+cluster' && path !== '')
+    throw invalid(url, 'a cluster has only one database, so the path must be empty')
   if (!scheme.includes('+') && !/^\d{0,5}$/.test(path))
     throw invalid(url, 'the database after the host must be a number')
   return {
@@ -207,7 +212,7 @@ export function parseRedisUrl(url: string) {
     hosts,
     path,
     username: user ? decoded(url, user) : undefined,
-    password: rest.length > 0 ? decoded(url, rest.join(':')) : undefined,
+    password: passwordParts.length > 0 ? decoded(url, passwordParts.join(':')) : undefined,
   }
 }
 
@@ -227,11 +232,11 @@ function hostOf(url: string, text: string, defaultPort: number): Host {
 }
 
 function invalid(url: string, why: string): TidegateError {
-  // Never the password, however the address is written: the message may be logged.
-  const shown = url.replace(/^([a-z+]*:)?(\/\/)?.*@/is, '$1$2…@')
+  // Never with the password, because the message may be logged.
+  const redactedUrl = url.replace(/^([a-z+]*:)?(\/\/)?.*@/is, '$1$2…@')
   return new TidegateError(
     'OPTION_INVALID',
-    `${show(shown)} is not a valid Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
+    `${show(redactedUrl)} is not a valid Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
     { field: 'url' },
   )
 }

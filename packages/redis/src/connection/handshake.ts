@@ -1,26 +1,26 @@
 import type { Redis } from 'ioredis'
 
-/** How often a pending handshake is looked at before it is given up. */
-const LOOKS = 4
+/** The number of checks before a pending handshake is given up. */
+const MAX_CHECKS = 4
 
 /**
- * Calls `giveUp` if a connection is made but its handshake is not answered for about `timeoutMs`: no call is on
- * the wire yet that would time out. Replies that have arrived are read before each look, so a starved process does not give up a
- * healthy server.
+ * Calls `giveUp` if the handshake of a new connection gets no reply for about `timeoutMs`, because there is no call yet that
+ * would time out. Replies that have arrived are read before each check, so a starved process does not give up a healthy
+ * server.
  */
 export function watchHandshake(client: Redis, timeoutMs: number, giveUp: () => void): void {
   let timer: NodeJS.Timeout | undefined
-  let looks = 0
+  let checks = 0
 
-  function look(): void {
+  function checkStatus(): void {
     if (timer === undefined || client.status === 'ready') return
-    looks++
-    if (looks > LOOKS) giveUp()
+    checks++
+    if (checks > MAX_CHECKS) giveUp()
     else wait()
   }
 
   function wait(): void {
-    timer = setTimeout(() => setImmediate(look), timeoutMs / LOOKS)
+    timer = setTimeout(() => setImmediate(checkStatus), timeoutMs / MAX_CHECKS)
     timer.unref()
   }
 
@@ -31,7 +31,7 @@ export function watchHandshake(client: Redis, timeoutMs: number, giveUp: () => v
 
   client.on('connect', () => {
     stop()
-    looks = 0
+    checks = 0
     wait()
   })
   client.on('ready', stop)

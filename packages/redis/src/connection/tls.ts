@@ -2,9 +2,9 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { AbstractConnector, type RedisOptions } from 'ioredis'
 
 /**
- * Connects over TLS as ioredis does, but handles every error of a connection. ioredis handles the first one only, and an
- * unhandled error ends the process. After a rejected certificate there can be a second error: the server's reply to the
- * disconnect. `onError` receives the first error of each connection.
+ * Connects over TLS like ioredis, but handles all errors of a connection. ioredis handles only the first error, and an
+ * unhandled error ends the process: after a rejected certificate, the disconnect can cause a second error. `onError`
+ * receives the first error of each connection.
  */
 export function tlsConnector(onError: (error: Error) => void): NonNullable<RedisOptions['Connector']> {
   return class TlsConnector extends AbstractConnector {
@@ -18,14 +18,14 @@ export function tlsConnector(onError: (error: Error) => void): NonNullable<Redis
 
     async connect(): Promise<TLSSocket> {
       this.connecting = true
-      // The caller may still disconnect in this turn of the event loop.
+      // Lets the caller disconnect in the same turn of the event loop.
       await null
       if (!this.connecting) throw new Error('Connection is closed.')
       const { host, port, family, tls } = this.#options
       const stream = connect({ host, port, family, ...tls } as ConnectionOptions)
       stream.on('error', () => {})
       stream.once('error', (error) => {
-        // ioredis reads this if the connection is lost before it listens.
+        // ioredis uses this if the connection is lost before it adds its listener.
         this.firstError = error
         onError(error)
       })

@@ -97,7 +97,7 @@ describe('several limits in different slots of a cluster', () => {
     },
   )
 
-  it('a take whose answer is lost on one node keeps no slot on the other', async () => {
+  it('a take with a lost response of one node keeps no slot on the other', async () => {
     const inFlight = concurrency({ limit: 5, ttl: '1h', name: `lost-${rounds}` })
     const slot = { policy: inFlight, key: keyOn(0, inFlight), cost: 1 }
     const node = cluster.nodes[1]!.process
@@ -272,7 +272,7 @@ describe('several limits in different slots of a cluster', () => {
     expect(allowed).toBe(false)
   })
 
-  it('a node that stops between charge and give-back gets its unit back when it continues', async () => {
+  it('a node that hangs between charge and refund gets its unit back when it continues', async () => {
     const node = cluster.nodes[0]!.process
     let goesOn = Promise.resolve()
     const allowed = await lostRace(async () => {
@@ -285,12 +285,12 @@ describe('several limits in different slots of a cluster', () => {
     expect(await admittedNow(b)).toBe(0)
   })
 
-  it('calls that were lost with a connection are not sent again: each check is charged at most once', async () => {
+  it('calls that were lost with a connection are not resent, so each check is charged at most once', async () => {
     await cutUnderLoad(cluster.url, cluster.nodes[2]!, (policy, n) => keyOn(2, policy, 1000 * n))
   })
 
   // The last test, because it removes a node from the cluster.
-  it('a node that is killed between charge and give-back keeps its unit, and admits no more than the limit', async () => {
+  it('a node that is killed between charge and refund keeps its unit charged, and admits no more than the limit', async () => {
     const [node, replica] = [cluster.nodes[0]!, cluster.nodes[3]!]
     for (const { port } of cluster.nodes) {
       const client = clientOf({ port })

@@ -179,7 +179,7 @@ it('drops a connection that has left a call unanswered for maxWaitMs, once', asy
   expect(left).toStrictEqual(['node of 7'])
 })
 
-it('a missing script is loaded only for callers that still wait', async () => {
+it('loads a missing script only if callers are still waiting', async () => {
   const abandoned = { abandoned: false }
   const { calls, failed, take } = setUp({
     send: (_, command) => (command === 'eval' ? new Promise(() => {}) : lacking(30)),
@@ -384,7 +384,7 @@ describe('a cluster whose nodes are known', () => {
     expect(results).toMatchObject([{ code: 'STORE_FAILED' }])
   })
 
-  it('sends entries to the node that their slot has by now, and slot by slot if a node is gone', async () => {
+  it('sends entries to the current node of their slot, and slot by slot if a node is gone', async () => {
     const cluster = clusterOf(allowed)
     await cluster.take('3 c')
     cluster.let(() => new Promise(() => {}))

@@ -89,7 +89,7 @@ async function expectAllAnswered(): Promise<void> {
 describe('to a server nearby', () => {
   beforeEach(connectNearby)
 
-  it('checks made together travel in as few calls as they fit in', async () => {
+  it('checks made together are sent in as few calls as possible', async () => {
     await expectCalls(1, 1)
     await expectCalls(MAX_BATCH, 1)
     await expectCalls(2 * MAX_BATCH + 1, 3)
@@ -130,7 +130,7 @@ describe('to a server nearby', () => {
     await expectAllAnswered()
   })
 
-  it('a call is full by its limits, in however few takes', async () => {
+  it('a call is full by its number of limits, not of takes', async () => {
     proxy.hold()
     await expectCalls(1, 1)
     await expectCalls(21, 0, take)
@@ -138,7 +138,7 @@ describe('to a server nearby', () => {
     await expectAllAnswered()
   })
 
-  it('gathered checks leave together when a call is answered', async () => {
+  it('gathered checks are sent together when a response arrives', async () => {
     proxy.hold()
     await expectCalls(1, 1)
     await expectCalls(MAX_BATCH - 1, 0)
@@ -177,7 +177,7 @@ describe('to a server nearby', () => {
 describe('to a server far away', () => {
   beforeEach(connectFarAway)
 
-  it('checks leave at once, up to a bound on calls', async () => {
+  it('checks are sent immediately, up to a bound on calls', async () => {
     proxy.hold()
     for (let i = 0; i < 33; i++) await expectCalls(1, 1)
     await expectCalls(MAX_BATCH - 1, 0)

@@ -3,7 +3,7 @@ import { storeFailed, TidegateError } from '@tidegate/core'
 export const ABANDONED = storeFailed('overload', 'The caller has stopped waiting.')
 
 /** For an entry with limits in several slots that no node can decide in one call at the moment. It was not executed. */
-export const NOT_ON_ONE_NODE = storeFailed('unreachable', 'The limits are not on one node of the cluster.')
+export const NOT_ON_ONE_NODE = storeFailed('unreachable', 'The limits are on several nodes of the cluster.')
 
 export function lacksScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
@@ -37,7 +37,7 @@ export function failureOf(error: unknown, lostReason?: string): TidegateError {
   const lost =
     lostReason === undefined
       ? ''
-      : ` The connection was lost (${withoutPeriod(lostReason)}): check that Redis is up and its address is right.`
+      : ` The connection was lost (${withoutPeriod(lostReason)}). Check that Redis is running and its address is correct.`
   return new TidegateError('STORE_FAILED', `Redis failed a call: ${reason}.${lost}`, { cause: error })
 }
 

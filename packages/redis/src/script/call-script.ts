@@ -3,7 +3,7 @@ import { lacksScript } from './call-errors.js'
 import type { Lane } from './lane.js'
 import type { ScriptCall } from './protocol.js'
 
-export const NODE_UNKNOWN = new Error('the node is not part of the cluster any more')
+export const NODE_UNKNOWN = new Error('the node is no longer part of the cluster')
 /** After this many attempts the call contains the script itself: another client keeps flushing scripts. */
 const MAX_ATTEMPTS = 3
 

@@ -12,7 +12,7 @@ function storeWithReply(reply: unknown): RedisStore {
   return new RedisStore({ call: async () => reply, quit: async () => 'OK' })
 }
 
-describe('a reply that the script cannot have made fails the check', () => {
+describe('rejects a reply that is not a result of the script', () => {
   it.each([
     ['null', null],
     ['text', 'OK'],
@@ -87,7 +87,7 @@ describe('the arguments of a call', () => {
     expect(encode(checks, 0, 0, false).args).toStrictEqual(['0', '0', '1', ...POLICY, run, 'a', 'b', '2'])
   })
 
-  it('checks of different costs do not share one', () => {
+  it('checks of different costs do not share a run', () => {
     const checks = [1, 2].map((cost): Entry => ({ kind: 'take', limits: [{ policy, redisKey: 'a', cost }] }))
     expect(encode(checks, 0, 0).args).toStrictEqual(['2', 'a', 'a', '0', '1', ...POLICY, '1', '2'])
   })
@@ -102,7 +102,7 @@ describe('the arguments of a call', () => {
     expect(encode([{ kind: 'take', limits }], 0, 0).args).toStrictEqual(expected)
   })
 
-  it('equal refunds do not share one, because each has the time of its decision', () => {
+  it('equal refunds do not share a run, because each has the time of its decision', () => {
     const refund = { kind: 'refund', limits: [{ policy, redisKey: 'a', cost: 1 }], decidedAt: 8 } as const
     const code = String(1 + 3 * KIND)
     expect(encode([refund, { ...refund, decidedAt: 9 }], 0, 0).args).toStrictEqual([
@@ -111,7 +111,7 @@ describe('the arguments of a call', () => {
     ])
   })
 
-  it.each([-1, 0, 1, 2 ** 29 - 1, 2 ** 29, 10 ** 15 - 1])('a cost of %d arrives whole', (cost) => {
+  it.each([-1, 0, 1, 2 ** 29 - 1, 2 ** 29, 10 ** 15 - 1])('a cost of %d is encoded exactly', (cost) => {
     const limits = [{ policy, redisKey: 'a', cost }] as const
     const [code, ...rest] = encode([{ kind: 'charge', limits }], 0, 0).args.slice(8)
     const inCode = Number(code) % KIND

@@ -387,6 +387,6 @@ function whole(received: unknown, max = Number.MAX_SAFE_INTEGER): number {
 function invalidReply(): TidegateError {
   return new TidegateError(
     'STORE_FAILED',
-    'Redis sent a reply that the script cannot have made. Clients must return numbers as numbers: do not set stringNumbers of ioredis.',
+    'Redis sent a reply that is not a result of the script. The client must return numbers as numbers: do not set stringNumbers of ioredis.',
   )
 }

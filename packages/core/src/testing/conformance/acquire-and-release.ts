@@ -51,7 +51,7 @@ export function testSlots({ describe, promiseOfFull, deepEqual }: Suite): void {
       },
     )
 
-    promiseOfFull('makes up an id where none is given', async (store) => {
+    promiseOfFull('generates an id if the request has none', async (store) => {
       const one = await store.check({ policy, key, cost: 1 })
       const two = (await store.take([{ policy, key, cost: 1 }])).decisions[0]!
       deepEqual(
@@ -61,7 +61,7 @@ export function testSlots({ describe, promiseOfFull, deepEqual }: Suite): void {
       deepEqual(await store.release([slot(one.id!), slot(two.id!)]), [true, true])
     })
 
-    promiseOfFull('releases a slot once, and no other', async (store, clock) => {
+    promiseOfFull('releases a slot once, and no other slots', async (store, clock) => {
       await acquire(store, 'a')
       await acquire(store, 'b')
       deepEqual(await store.release([slot('a')]), [true])
@@ -182,7 +182,7 @@ export function testSlots({ describe, promiseOfFull, deepEqual }: Suite): void {
     })
 
     promiseOfFull(
-      'a clock that steps back costs at most one ttl, and gives no slot',
+      'a clock that steps back costs at most one ttl, and frees no slot',
       async (store, clock) => {
         await acquire(store, 'a')
         await acquire(store, 'b')
@@ -203,7 +203,7 @@ export function testSlots({ describe, promiseOfFull, deepEqual }: Suite): void {
       deepEqual(await free(store), 2)
     })
 
-    promiseOfFull('another algorithm under the same name starts afresh', async (store) => {
+    promiseOfFull('another algorithm under the same name starts without slots', async (store) => {
       const rate = fixedWindow({ limit: 3, window: '1h', name: 'jobs' })
       await store.check({ policy: rate, key, cost: 3 })
       deepEqual(await store.renew([slot('a')]), [false])
@@ -213,7 +213,7 @@ export function testSlots({ describe, promiseOfFull, deepEqual }: Suite): void {
       deepEqual([await store.release([slot('a')]), await free(store)], [[false], 2])
     })
 
-    promiseOfFull('rejects other costs than 1, and ids and policies that have no slots', async (store) => {
+    promiseOfFull('rejects costs above 1, invalid ids, and policies without slots', async (store) => {
       deepEqual(await codeOf(() => store.check({ ...request('a'), cost: 2 })), 'COST_INVALID')
       deepEqual(await codeOf(() => store.take([{ ...request('a'), cost: 2 }])), 'COST_INVALID')
       const rate = fixedWindow({ limit: 3, window: '1h', name: 'rate' })
@@ -234,7 +234,7 @@ export function testSlots({ describe, promiseOfFull, deepEqual }: Suite): void {
       deepEqual(await free(store), 2)
     })
 
-    promiseOfFull('decides random traces of slots as the reference does', async (store, clock) => {
+    promiseOfFull('decides random traces of slots like the reference store', async (store, clock) => {
       for (let seed = 1; seed <= 4; seed++) {
         const steps = randomSlotTrace(20_261_200 + seed, { length: 150 })
         const reference = new ManualClock(START_MS)

@@ -15,7 +15,7 @@ export function testAlgorithms({ describe, promise, deepEqual, operations }: Sui
       })
     }
 
-    promise('decides random traces as the reference does', async (store, clock) => {
+    promise('decides random traces like the reference store', async (store, clock) => {
       for (const [i, { algorithm }] of EACH.entries()) {
         const trace = randomTrace(20_261_115 + i, algorithm, { length: 300, operations })
         const reference = new ManualClock(START_MS)

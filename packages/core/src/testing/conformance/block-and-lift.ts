@@ -83,7 +83,7 @@ export function testBlocks({ describe, promiseOfFull, deepEqual }: Suite): void 
       }
     })
 
-    promiseOfFull('the wait is that of the limit where it is longer', async (store) => {
+    promiseOfFull('the wait is that of the limit if it is longer than the block', async (store) => {
       const policy = fixedWindow({ limit: 1, window: '1h', name: 'hour' })
       await take(store, policy, 'k')
       await store.block({ policy, key: 'k', durationMs: 60_000 })
@@ -100,7 +100,7 @@ export function testBlocks({ describe, promiseOfFull, deepEqual }: Suite): void 
       }
     })
 
-    promiseOfFull('the last block counts', async (store) => {
+    promiseOfFull('a later block replaces an earlier one', async (store) => {
       const policy = EACH[0]!
       for (const durationMs of [10_000, 2000]) await store.block({ policy, key: 'k', durationMs })
       deepEqual((await take(store, policy, 'k')).retryAfterMs, 2000)
@@ -206,7 +206,7 @@ export function testBlocks({ describe, promiseOfFull, deepEqual }: Suite): void 
       deepEqual((await take(store, tight, 'k')).retryAfterMs, 900_000)
     })
 
-    promiseOfFull('a block is not a way to a new quota', async (store, clock) => {
+    promiseOfFull('a block does not reset the quota', async (store, clock) => {
       const policy = fixedWindow({ limit: 100, window: '1d', blockFor: '1m', name: 'daily' })
       clock.set(Math.floor(START_MS / DAY_MS) * DAY_MS)
       let admitted = 0

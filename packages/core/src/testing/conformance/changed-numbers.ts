@@ -18,7 +18,7 @@ export function testChangedNumbers({ describe, promise, deepEqual }: Suite): voi
       deepEqual((await take(store, after(20), 'k', 14)).remaining, 0)
     })
 
-    promise('a smaller capacity cuts tokens, not the level of a leaky bucket', async (store) => {
+    promise('a smaller capacity reduces the tokens, but not the level of a leaky bucket', async (store) => {
       const token = (capacity: number) => tokenBucket({ capacity, refillRate: '1/1h', name: 'cut-token' })
       const leaky = (capacity: number) => leakyBucket({ capacity, leakRate: '1/1h', name: 'cut-leaky' })
       await take(store, token(100), 'k', 1)
@@ -40,7 +40,7 @@ export function testChangedNumbers({ describe, promise, deepEqual }: Suite): voi
       },
     )
 
-    promise('an unfinished fixed window is finished as it was begun', async (store, clock) => {
+    promise('a fixed window keeps its length until it ends', async (store, clock) => {
       const hour = fixedWindow({ limit: 10, window: '1h', name: 'window' })
       const minute = fixedWindow({ limit: 10, window: '1m', name: 'window' })
       clock.advance(600_000)
@@ -56,21 +56,17 @@ export function testChangedNumbers({ describe, promise, deepEqual }: Suite): voi
       deepEqual([next.remaining, next.resetAfterMs], [9, 60_000])
     })
 
-    promise(
-      "the counter's estimate becomes the new count; the log's times simply count",
-      async (store, clock) => {
-        const counter = (window: '1m' | '10m') =>
-          slidingWindowCounter({ limit: 100, window, name: 'counter' })
-        const log = (window: '1m' | '10m') => slidingWindowLog({ limit: 100, window, name: 'log' })
-        for (const policy of [counter('1m'), log('1m')]) await take(store, policy, 'k', 80)
-        clock.advance(90_000)
-        deepEqual((await take(store, counter('10m'), 'k', 1)).remaining, 59)
-        for (const policy of [log('1m')]) await take(store, policy, 'l', 10)
-        clock.advance(30_000)
-        await take(store, log('1m'), 'l', 10)
-        deepEqual((await store.peek({ policy: log('10m'), key: 'l', cost: 1 })).remaining, 80)
-      },
-    )
+    promise('a new window keeps the estimate of a counter and the times of a log', async (store, clock) => {
+      const counter = (window: '1m' | '10m') => slidingWindowCounter({ limit: 100, window, name: 'counter' })
+      const log = (window: '1m' | '10m') => slidingWindowLog({ limit: 100, window, name: 'log' })
+      for (const policy of [counter('1m'), log('1m')]) await take(store, policy, 'k', 80)
+      clock.advance(90_000)
+      deepEqual((await take(store, counter('10m'), 'k', 1)).remaining, 59)
+      for (const policy of [log('1m')]) await take(store, policy, 'l', 10)
+      clock.advance(30_000)
+      await take(store, log('1m'), 'l', 10)
+      deepEqual((await store.peek({ policy: log('10m'), key: 'l', cost: 1 })).remaining, 80)
+    })
 
     promise('another algorithm starts with the full limit, and never fails', async (store) => {
       for (const first of EACH) {
@@ -83,31 +79,27 @@ export function testChangedNumbers({ describe, promise, deepEqual }: Suite): voi
       }
     })
 
-    promise(
-      'another algorithm ends what is counted of a key that it takes from or resets, and of no other',
-      async (store) => {
-        for (const first of EACH) {
-          for (const second of EACH) {
-            if (first.algorithm === second.algorithm) continue
-            const [own, policy] = [renamed(first), renamed(second)]
-            for (const key of ['taken', 'reset', 'left alone']) await take(store, own, key, 4)
-            await take(store, policy, 'taken')
-            await store.reset({ policy, key: 'reset' })
-            const remaining = async (key: string) =>
-              (await store.peek({ policy: own, key, cost: 1 })).remaining
-            deepEqual(
-              [await remaining('taken'), await remaining('reset'), await remaining('left alone')],
-              [10, 10, 6],
-            )
-            await take(store, own, 'taken', 3)
-            deepEqual((await store.peek({ policy, key: 'taken', cost: 1 })).remaining, 10)
-            for (const key of ['taken', 'reset', 'left alone']) await store.reset({ policy: own, key })
-          }
+    promise('a take or reset under another algorithm deletes the count of its key only', async (store) => {
+      for (const first of EACH) {
+        for (const second of EACH) {
+          if (first.algorithm === second.algorithm) continue
+          const [own, policy] = [renamed(first), renamed(second)]
+          for (const key of ['taken', 'reset', 'left alone']) await take(store, own, key, 4)
+          await take(store, policy, 'taken')
+          await store.reset({ policy, key: 'reset' })
+          const remaining = async (key: string) => (await store.peek({ policy: own, key, cost: 1 })).remaining
+          deepEqual(
+            [await remaining('taken'), await remaining('reset'), await remaining('left alone')],
+            [10, 10, 6],
+          )
+          await take(store, own, 'taken', 3)
+          deepEqual((await store.peek({ policy, key: 'taken', cost: 1 })).remaining, 10)
+          for (const key of ['taken', 'reset', 'left alone']) await store.reset({ policy: own, key })
         }
-      },
-    )
+      }
+    })
 
-    promise('nothing but a take under another algorithm ends what is counted', async (store) => {
+    promise('a peek, a refund and a denied take under another algorithm keep the count', async (store) => {
       const full = fixedWindow({ limit: 1, window: '1h', name: 'full' })
       await take(store, full, 'k')
       for (const first of EACH) {

@@ -9,7 +9,7 @@ import { codeOf, EACH, type Suite, take } from './suite.js'
 
 export function testCharges({ describe, promiseOfFull, deepEqual }: Suite): void {
   describe('charges', () => {
-    promiseOfFull('a charge that fits takes its units as a check does', async (store) => {
+    promiseOfFull('a charge that fits takes its units like a check', async (store) => {
       for (const policy of EACH) {
         const request = { policy, key: 'k', cost: 4 }
         const expected = await store.check({ ...request, key: 'other' })

@@ -24,7 +24,7 @@ export function testClocks({ describe, promise, deepEqual }: Suite): void {
     })
 
     promise(
-      'a clock exactly one span behind is its own, and one a millisecond more is not',
+      'a clock one span behind counts as the same clock, and one millisecond more as another clock',
       async (store, clock) => {
         for (const policy of EACH) {
           for (const behindMs of [60_000, 60_001]) {
@@ -39,7 +39,7 @@ export function testClocks({ describe, promise, deepEqual }: Suite): void {
       },
     )
 
-    promise('waits are counted from the real now', async (store, clock) => {
+    promise('waits are relative to the current time', async (store, clock) => {
       const policy = tokenBucket({ capacity: 10, refillRate: 1, name: 'behind' })
       await take(store, policy, 'k', 10)
       clock.advance(-4000)
@@ -47,7 +47,7 @@ export function testClocks({ describe, promise, deepEqual }: Suite): void {
       deepEqual([denied.retryAfterMs, denied.resetAfterMs, denied.timeMs], [5000, 14_000, START_MS - 4000])
     })
 
-    promise('a state from another clock is moved to this one, even by a denial', async (store, clock) => {
+    promise('a denial also moves a state from another clock to this one', async (store, clock) => {
       const policy = slidingWindowLog({ limit: 2, window: '10s', name: 'moved' })
       await take(store, policy, 'k')
       clock.advance(4000)
@@ -58,7 +58,7 @@ export function testClocks({ describe, promise, deepEqual }: Suite): void {
       deepEqual((await take(store, policy, 'k')).allowed, true)
     })
 
-    promise('a take that is denied moves the limits that allowed it, too', async (store, clock) => {
+    promise('a denied take also moves the states of limits that allowed it', async (store, clock) => {
       const full = fixedWindow({ limit: 1, window: '366d', name: 'full' })
       const bucket = tokenBucket({ capacity: 10, refillRate: 1, name: 'moved-bucket' })
       await take(store, bucket, 'k', 5)

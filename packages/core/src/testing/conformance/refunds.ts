@@ -3,7 +3,7 @@ import { codeOf, EACH, type Suite, take } from './suite.js'
 
 export function testRefunds({ describe, promise, deepEqual }: Suite): void {
   describe('refunds', () => {
-    promise('a check and its refund leave the key as if neither had come', async (store, clock) => {
+    promise('a check and its refund leave the state unchanged', async (store, clock) => {
       for (const policy of EACH) {
         await take(store, policy, 'k', 3)
         clock.advance(1000)

@@ -36,30 +36,36 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
   }
 
   describe('reservations', () => {
-    forEach('settled below, the rest is given back', async ({ reserve, settle, remaining }) => {
-      const { allowed, id, decisions } = await reserve(6, { id: 'a' })
-      deepEqual([allowed, id, decisions[0]?.id, decisions[0]?.reserved], [true, 'a', 'a', 6])
-      deepEqual(await remaining(), 4)
-      deepEqual(await settle('a', 2), { settled: true, refunded: 4, charged: 0, overBy: 0 })
-      deepEqual(await remaining(), 8)
-    })
+    forEach(
+      'a settlement below the reserved units gives the difference back',
+      async ({ reserve, settle, remaining }) => {
+        const { allowed, id, decisions } = await reserve(6, { id: 'a' })
+        deepEqual([allowed, id, decisions[0]?.id, decisions[0]?.reserved], [true, 'a', 'a', 6])
+        deepEqual(await remaining(), 4)
+        deepEqual(await settle('a', 2), { settled: true, refunded: 4, charged: 0, overBy: 0 })
+        deepEqual(await remaining(), 8)
+      },
+    )
 
-    forEach('settled at the reserved units, nothing changes', async ({ reserve, settle, remaining }) => {
+    forEach('a settlement at the reserved units changes nothing', async ({ reserve, settle, remaining }) => {
       await reserve(6, { id: 'a' })
       deepEqual(await settle('a', 6), { settled: true, refunded: 0, charged: 0, overBy: 0 })
       deepEqual(await remaining(), 4)
     })
 
-    forEach('settled above, the difference is charged', async ({ reserve, settle, remaining }) => {
-      await reserve(6, { id: 'a' })
-      deepEqual(await settle('a', 9), { settled: true, refunded: 0, charged: 3, overBy: 0 })
-      deepEqual(await remaining(), 1)
-      await reserve(1, { id: 'b' })
-      deepEqual(await settle('b', 5), { settled: true, refunded: 0, charged: 4, overBy: 4 })
-      deepEqual(await remaining(), 0)
-    })
+    forEach(
+      'a settlement above the reserved units charges the difference',
+      async ({ reserve, settle, remaining }) => {
+        await reserve(6, { id: 'a' })
+        deepEqual(await settle('a', 9), { settled: true, refunded: 0, charged: 3, overBy: 0 })
+        deepEqual(await remaining(), 1)
+        await reserve(1, { id: 'b' })
+        deepEqual(await settle('b', 5), { settled: true, refunded: 0, charged: 4, overBy: 4 })
+        deepEqual(await remaining(), 0)
+      },
+    )
 
-    forEach('cancelled, all is given back', async ({ reserve, settle, remaining }) => {
+    forEach('a cancellation gives all units back', async ({ reserve, settle, remaining }) => {
       await reserve(6, { id: 'a' })
       deepEqual(await settle('a', 0), { settled: true, refunded: 6, charged: 0, overBy: 0 })
       deepEqual(await remaining(), 10)
@@ -74,15 +80,18 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
       deepEqual(await remaining(), 8)
     })
 
-    forEach('of 1,000 settlements at once, one gives back', async ({ reserve, settle, remaining }) => {
-      await reserve(6, { id: 'a' })
-      const results = await Promise.all(Array.from({ length: 1000 }, () => settle('a', 2)))
-      deepEqual(results.filter(({ settled }) => settled).length, 1)
-      deepEqual(await remaining(), 8)
-    })
+    forEach(
+      'only one of 1,000 concurrent settlements gives units back',
+      async ({ reserve, settle, remaining }) => {
+        await reserve(6, { id: 'a' })
+        const results = await Promise.all(Array.from({ length: 1000 }, () => settle('a', 2)))
+        deepEqual(results.filter(({ settled }) => settled).length, 1)
+        deepEqual(await remaining(), 8)
+      },
+    )
 
     forEach(
-      'a repeated reserve returns the first answer, and is charged once',
+      'a repeated reserve returns the first decision, and is charged once',
       async (limit, clock, store) => {
         const { reserve, policy, key, remaining } = limit
         const first = await reserve(6, { id: 'a' })
@@ -183,7 +192,7 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
     })
 
     forEach(
-      'with another limit under the same name, units are given back',
+      'units are given back after a change of the limit',
       async ({ reserve, policy, key }, _, store) => {
         await reserve(6, { id: 'a' })
         const wider = withLimit(policy, 20)
@@ -212,7 +221,7 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
       }
     })
 
-    promiseOfFull('settled under another algorithm, the state stays as it is', async (store) => {
+    promiseOfFull('a settlement under another algorithm keeps the state', async (store) => {
       for (const [i, policy] of EACH.entries()) {
         for (const [j, other] of EACH.entries()) {
           if (i === j) continue
@@ -238,7 +247,7 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
       deepEqual(await remaining(), 3)
     })
 
-    promiseOfFull('a counter gives back to the window before while it counts', async (store, clock) => {
+    promiseOfFull('a counter gives back to the previous window while it counts', async (store, clock) => {
       const { reserve, settle, remaining } = limitOf(store, EACH[2]!)
       await reserve(6, { id: 'a' })
       await reserve(4, { id: 'b' })
@@ -262,27 +271,30 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
       deepEqual(await settle('b', 0), { settled: true, refunded: 2, charged: 0, overBy: 0 })
     })
 
-    promiseOfFull('a token bucket becomes what it would be, no fuller', async (store, clock) => {
-      const policy = tokenBucket({ capacity: 10, refillRate: '1/1s', name: 'replayed' })
-      const { reserve, settle, remaining, check } = limitOf(store, policy)
-      await reserve(5, { id: 'a' })
-      clock.advance(3000)
-      // At 8 of 10. With 5 more it would have been full for three seconds.
-      await reserve(4, { id: 'b' })
-      deepEqual(await settle('a', 0), { settled: true, refunded: 2, charged: 0, overBy: 0 })
-      deepEqual(await remaining(), 6)
-      clock.advance(2000)
-      await check(7)
-      // The bucket was at 8 since then, so 2 of the 4 would have overflowed.
-      deepEqual(await settle('b', 0), { settled: true, refunded: 2, charged: 0, overBy: 0 })
-      deepEqual(await remaining(), 3)
-      await reserve(3, { id: 'c' })
-      clock.advance(10_000)
-      deepEqual(await settle('c', 0), { settled: true, refunded: 0, charged: 0, overBy: 0 })
-      deepEqual(await remaining(), 10)
-    })
+    promiseOfFull(
+      'a token bucket gets back only tokens that would not have overflowed',
+      async (store, clock) => {
+        const policy = tokenBucket({ capacity: 10, refillRate: '1/1s', name: 'replayed' })
+        const { reserve, settle, remaining, check } = limitOf(store, policy)
+        await reserve(5, { id: 'a' })
+        clock.advance(3000)
+        // At 8 of 10. With 5 more it would have been full for three seconds.
+        await reserve(4, { id: 'b' })
+        deepEqual(await settle('a', 0), { settled: true, refunded: 2, charged: 0, overBy: 0 })
+        deepEqual(await remaining(), 6)
+        clock.advance(2000)
+        await check(7)
+        // The bucket was at 8 since then, so 2 of the 4 would have overflowed.
+        deepEqual(await settle('b', 0), { settled: true, refunded: 2, charged: 0, overBy: 0 })
+        deepEqual(await remaining(), 3)
+        await reserve(3, { id: 'c' })
+        clock.advance(10_000)
+        deepEqual(await settle('c', 0), { settled: true, refunded: 0, charged: 0, overBy: 0 })
+        deepEqual(await remaining(), 10)
+      },
+    )
 
-    promiseOfFull('several limits are reserved all or none', async (store) => {
+    promiseOfFull('several limits are reserved together or not at all', async (store) => {
       const requests = fixedWindow({ limit: 2, window: '1m', name: 'reserved-requests' })
       const tokens = tokenBucket({ capacity: 1000, refillRate: '1000/1m', name: 'reserved-tokens' })
       const both = (cost: number) => [
@@ -318,7 +330,7 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
     })
 
     promiseOfFull(
-      'a counter whose window changed length gives no units of others back',
+      'a counter with a changed window gives back no units of other requests',
       async (store, clock) => {
         const startMs = Math.ceil(clock.nowMs() / 120_000) * 120_000
         const [before, after] = (['1m', '2m'] as const).map((window) =>
@@ -334,7 +346,7 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
       },
     )
 
-    promiseOfFull('a result settles and cancels itself', async (store) => {
+    promiseOfFull('a result has the methods settle and cancel', async (store) => {
       const { policy, key, remaining } = limitOf(store, EACH[3]!)
       const one = (await store.reserve([{ policy, key, cost: 6 }])) as Handle
       deepEqual(await one.settle([2]), [{ settled: true, refunded: 4, charged: 0, overBy: 0 }])

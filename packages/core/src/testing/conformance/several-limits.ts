@@ -38,7 +38,7 @@ export function testSeveralLimits({ describe, promise, deepEqual }: Suite): void
       deepEqual((await store.peek({ policy: everybody, key: 'all', cost: 1 })).remaining, 5)
     })
 
-    promise('waits as long as the slowest of them', async (store) => {
+    promise('has the longest wait and delay of the limits', async (store) => {
       const slow = leakyBucket({ capacity: 3, leakRate: '1/10s', name: 'slow' })
       const fast = leakyBucket({ capacity: 3, leakRate: '1/1s', name: 'fast' })
       const both = [slow, fast].map((policy) => ({ policy, key: 'k', cost: 2 }))
@@ -49,7 +49,7 @@ export function testSeveralLimits({ describe, promise, deepEqual }: Suite): void
       deepEqual([one.allowed, one.delayMs], [true, 20_000])
     })
 
-    promise('has no delay if it is denied, though one of its limits has', async (store) => {
+    promise('has no delay if it is denied, even if one of its limits has', async (store) => {
       const leaky = leakyBucket({ capacity: 3, leakRate: '1/10s', name: 'leaky' })
       await take(store, leaky, 'k')
       await take(store, perUser, 'ann', 3)
@@ -78,7 +78,7 @@ export function testSeveralLimits({ describe, promise, deepEqual }: Suite): void
       )
     })
 
-    promise('decides the list as it was when it was called', async (store) => {
+    promise('ignores changes of the list after the call', async (store) => {
       const policy = fixedWindow({ limit: 10, window: '1h' })
       const requests = ['a', 'b'].map((key, i) => ({ policy, key, cost: 2 + i }))
       const taking = store.take(requests)
@@ -93,7 +93,7 @@ export function testSeveralLimits({ describe, promise, deepEqual }: Suite): void
       )
     })
 
-    promise('treats one policy that is written in two ways as one', async (store) => {
+    promise('treats equal numbers in different notations as one policy', async (store) => {
       const perSecond = tokenBucket({ capacity: 5, refillRate: 1 })
       const perMinute = tokenBucket({ capacity: 5, refillRate: '60/1m' })
       const { decisions } = await store.take(

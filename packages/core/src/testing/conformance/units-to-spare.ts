@@ -29,17 +29,20 @@ export function testTakeUpTo({ describe, promise, promiseOfFull, deepEqual, oper
       }
     })
 
-    promiseOfFull('decides as a check of the units it takes, or of min if it denies', async (store) => {
-      for (const policy of LEASABLE) {
-        await take(store, policy, 'k', 2)
-        await take(store, policy, 'other', 2)
-        const some = await store.takeUpTo({ policy, key: 'k', min: 1, max: 10, divisor: 2 })
-        deepEqual(some.decision, await store.check({ policy, key: 'other', cost: 4 }))
-        const none = await store.takeUpTo({ policy, key: 'k', min: 5, max: 10, divisor: 1 })
-        deepEqual(none.decision, await store.check({ policy, key: 'other', cost: 5 }))
-        deepEqual([none.taken, none.windowEndMs], [0, undefined])
-      }
-    })
+    promiseOfFull(
+      'has the decision of a check of the taken units, or of min if it is denied',
+      async (store) => {
+        for (const policy of LEASABLE) {
+          await take(store, policy, 'k', 2)
+          await take(store, policy, 'other', 2)
+          const some = await store.takeUpTo({ policy, key: 'k', min: 1, max: 10, divisor: 2 })
+          deepEqual(some.decision, await store.check({ policy, key: 'other', cost: 4 }))
+          const none = await store.takeUpTo({ policy, key: 'k', min: 5, max: 10, divisor: 1 })
+          deepEqual(none.decision, await store.check({ policy, key: 'other', cost: 5 }))
+          deepEqual([none.taken, none.windowEndMs], [0, undefined])
+        }
+      },
+    )
 
     promiseOfFull('has the end of the window that the units count in', async (store, clock) => {
       const ends: Record<string, number | undefined> = {
@@ -61,14 +64,14 @@ export function testTakeUpTo({ describe, promise, promiseOfFull, deepEqual, oper
       deepEqual(ofDay.windowEndMs, (Math.floor(START_MS / 86_400_000) + 1) * 86_400_000)
     })
 
-    promiseOfFull('an unfinished fixed window ends as it was begun', async (store) => {
+    promiseOfFull('a fixed window keeps its end after a change of the policy', async (store) => {
       const of = (window: '1m' | '1h') => fixedWindow({ limit: 10, window, name: 'changed' })
       await take(store, of('1m'), 'k')
       const request = { policy: of('1h'), key: 'k', min: 1, max: 2, divisor: 1 }
       deepEqual((await store.takeUpTo(request)).windowEndMs, START_MS + 60_000)
     })
 
-    promiseOfFull('its units can be given back by the time of the decision', async (store) => {
+    promiseOfFull('its units can be refunded', async (store) => {
       for (const policy of LEASABLE) {
         const { taken, decision } = await store.takeUpTo({ policy, key: 'k', min: 1, max: 8, divisor: 1 })
         deepEqual(
@@ -79,7 +82,7 @@ export function testTakeUpTo({ describe, promise, promiseOfFull, deepEqual, oper
       }
     })
 
-    promiseOfFull('counts a denied request where the policy does', async (store) => {
+    promiseOfFull('charges a denied request if the policy counts denied requests', async (store) => {
       const policy = fixedWindow({ limit: 10, window: '1m', countDenied: true, name: 'counted' })
       await take(store, policy, 'k', 8)
       deepEqual((await store.takeUpTo({ policy, key: 'k', min: 3, max: 10, divisor: 1 })).taken, 0)
@@ -87,7 +90,7 @@ export function testTakeUpTo({ describe, promise, promiseOfFull, deepEqual, oper
     })
 
     if (operations.includes('block')) {
-      promiseOfFull('takes nothing from a blocked key, and blocks as a check does', async (store) => {
+      promiseOfFull('takes nothing from a blocked key, and blocks like a check', async (store) => {
         for (const policy of LEASABLE) {
           await store.block({ policy, key: 'k', durationMs: 1000 })
           const request = { policy, key: 'k', min: 1, max: 5, divisor: 1 }

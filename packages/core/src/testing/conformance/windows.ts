@@ -8,7 +8,7 @@ export function testWindows({ describe, promise, deepEqual }: Suite): void {
   describe('fixed windows', () => {
     const first = fixedWindow({ limit: 3, window: '1m', start: 'first-request', name: 'first' })
 
-    promise('a window that begins with the first request lasts its length', async (store, clock) => {
+    promise('a window can begin with the first request', async (store, clock) => {
       clock.advance(40_000)
       deepEqual((await store.peek({ policy: first, key: 'k', cost: 1 })).resetAfterMs, 0)
       const opened = await take(store, first, 'k')
@@ -31,7 +31,7 @@ export function testWindows({ describe, promise, deepEqual }: Suite): void {
       deepEqual((await take(store, first, 'b')).retryAfterMs, 50_000)
     })
 
-    promise('a refund of everything leaves such a window open', async (store, clock) => {
+    promise('a full refund keeps a window that began with the first request', async (store, clock) => {
       const { timeMs } = await take(store, first, 'k', 2)
       clock.advance(20_000)
       deepEqual(await store.refund({ policy: first, key: 'k', timeMs, cost: 2 }), 2)
@@ -60,7 +60,7 @@ export function testWindows({ describe, promise, deepEqual }: Suite): void {
       })
     }
 
-    promise('a calendar day is as long as the clocks make it', async (store, clock) => {
+    promise('a calendar day has 23 or 25 hours when clocks change', async (store, clock) => {
       const policy = fixedWindow({ limit: 3, window: 'day', timeZone: 'America/New_York', name: 'day' })
       // Clocks go forward on 2027-03-14 and back on 2027-11-07.
       for (const [midnight, hours] of [
@@ -72,7 +72,7 @@ export function testWindows({ describe, promise, deepEqual }: Suite): void {
       }
     })
 
-    promise('an unfinished window outlasts any change of the policy', async (store, clock) => {
+    promise('a window keeps its end after any change of the policy', async (store, clock) => {
       const named = { limit: 3, name: 'changing' }
       const hour = fixedWindow({ ...named, window: '1h' })
       const others = [

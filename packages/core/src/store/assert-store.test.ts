@@ -19,13 +19,13 @@ it.each<[string, unknown, string]>([
   ['a client of node-redis', { evalSha() {} }, 'store: new RedisStore(client).'],
   ['an object', { get() {} }, 'got {}. Write store: new MemoryStore(), or leave it out.'],
   ['a number', 5, 'got 5.'],
-])('%s as store is an error that names the line to write', (_, store, line) => {
+])('%s as store is an error with the line to write', (_, store, line) => {
   const create = () => createLimiter({ policy, store: store as never })
   expect(create).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', field: 'store' }))
   expect(create).toThrow(line)
   expect(create).not.toThrow('secret')
 })
 
-it('a policy function without options shows options that it takes', () => {
+it('a policy function without options reports example options', () => {
   expect(() => fixedWindow(undefined as never)).toThrow("for example { limit: 100, window: '1m' }.")
 })
