@@ -15,7 +15,8 @@ const COMMON_SECONDS: readonly number[] = [
  * duration with a unit, such as `'60ms'`, is not suspicious.
  */
 export function suspiciousDuration(value: unknown): string | undefined {
-  if (typeof value !== 'number' || (value >= 100 && !COMMON_SECONDS.includes(value))) return undefined
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) return undefined
+  if (value >= 100 && !COMMON_SECONDS.includes(value)) return undefined
   return `${value} is ${value} milliseconds. Write '${value}s' for seconds, or '${value}ms' to keep milliseconds`
 }
 
