@@ -484,9 +484,9 @@ rules:
     ])
   })
 
-  it('require limit files for --rls, and report errors without a position if there is no file', async () => {
+  it('require limit files for --rls; without a file, errors have no position and are usage errors', async () => {
     const { code, err } = await tidegate(['start', '--rls', '0'])
-    expect([code, err.split(';')[0]]).toStrictEqual([1, 'rls.config: is missing'])
+    expect([code, err.split(';')[0]]).toStrictEqual([2, 'rls.config: is missing'])
   })
 
   it('report files of rls.tls that cannot be read, with the line', async () => {

@@ -42,7 +42,8 @@ export async function start(flags: StartFlags, terminal: Terminal): Promise<numb
     terminal.err(formatConfigErrors(loaded.errors, file ?? ''))
     terminal.err('The service was not started.')
     // An invalid option is a usage error, unlike an invalid file.
-    return loaded.errors.every(({ path }) => path.startsWith('--')) ? EXIT.usage : EXIT.invalidConfig
+    const isUsageError = file === undefined || loaded.errors.every(({ path }) => path.startsWith('--'))
+    return isUsageError ? EXIT.usage : EXIT.invalidConfig
   }
   const { config } = loaded
   const limitErrors =

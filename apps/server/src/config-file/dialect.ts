@@ -25,8 +25,8 @@ export interface Translation {
 /** An option of the file that was left out, because the schema does not have it. */
 export interface UnusedOption {
   readonly path: Path
-  /** The offset of its key in the text. */
-  readonly offset: number
+  /** The offset of its key in the text; undefined for an environment variable. */
+  readonly offset: number | undefined
   /** Its value, if it is text, a number, true or false. */
   readonly value: unknown
   /** The keys inside it, at any depth; at most 1,000. */

@@ -51,6 +51,7 @@ export function readDocument(
   const replacements = createReplacements()
   let translation: Translation | undefined
   const placeOf = (path: Path, at: ErrorAnchor) => {
+    if (at === 'none') return {}
     if (typeof at === 'number') return placeAt(at)
     for (let length = path.length; length >= 0; length--) {
       const offset = offsets.get(placeName(path.slice(0, length)))

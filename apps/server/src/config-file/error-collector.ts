@@ -10,8 +10,8 @@ export interface ErrorCollector {
   isValid(path: Path): boolean
 }
 
-/** The position of an error: its value, its key, or an offset in the file. */
-export type ErrorAnchor = 'value' | 'key' | number
+/** The position of an error: its value, its key, an offset in the file, or none for an error of the environment. */
+export type ErrorAnchor = 'value' | 'key' | 'none' | number
 
 type Place = Pick<ConfigError, 'line' | 'column'>
 

@@ -22,8 +22,10 @@ describe('tidegate start', () => {
     })
     const example = /^curl -i '(.*)'$/.exec(String(serving?.try))?.[1]
     expect((await ask(example!)).body).toMatchObject({ allowed: true, key: 'user:123', remaining: 99 })
-    const [, open] = server.log()
-    expect(open).toMatchObject({ level: 'info', msg: expect.stringContaining('Admin token generated') })
+    // The log is written asynchronously, so the second line may arrive after the response.
+    await until('the second line', () => server!.log().length >= 2)
+    const [, generated] = server.log()
+    expect(generated).toMatchObject({ level: 'info', msg: expect.stringContaining('Admin token generated') })
     expect(server.log()).toHaveLength(2)
   })
 

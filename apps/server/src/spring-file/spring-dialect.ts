@@ -78,7 +78,7 @@ const UNUSED_VARIABLE =
 
 function unusedVariables(env: Environment): UnusedOption[] {
   const names = Object.keys(env).filter((name) => UNUSED_VARIABLE.test(name) && env[name])
-  return names.map((name) => ({ path: [name], offset: 0, value: undefined, keys: [] }))
+  return names.map((name) => ({ path: [name], offset: undefined, value: undefined, keys: [] }))
 }
 
 function sectionsOf(schema: JsonSchema): JsonSchema {

@@ -60,7 +60,7 @@ const SIGN_IN_NAME = /^(jwt|auth|oauth2?|secur\w*|sa-token|shiro|keycloak|cas)$/
 export function reportUnused(document: ConfigDocument): string[] {
   const names: string[] = []
   for (const option of document.unused) {
-    const { path, offset } = option
+    const { path, offset = 'none' } = option
     const error = errorOf(document, option)
     const warning = warningOf(option)
     if (error !== undefined) document.addError(path, error, offset)
