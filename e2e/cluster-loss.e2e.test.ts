@@ -16,7 +16,7 @@ const BACK_WITHIN_MS = 6000
 
 const ARGS = [
   ...['--cluster-node-timeout', '500'],
-  // Otherwise a cluster that lost a part serves no slot.
+  // Otherwise a cluster serves no slots after the loss of a node.
   ...['--cluster-require-full-coverage', 'no'],
 ]
 
@@ -80,7 +80,7 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
     const othersLost = others.filter(({ degraded }) => degraded !== undefined)
     const own = between(lostMs, endOfLossMs).filter(isOn(0))
     const ownLost = own.filter(({ degraded }) => degraded === 'open')
-    // A check in flight when all nodes are killed belongs to that loss.
+    // Excludes checks in flight when all nodes are killed.
     const lost = loss.filter(({ degraded, endMs }) => degraded !== undefined && endMs < downMs)
     const backAfterMs = highest(lost.map(({ endMs }) => endMs)) - backMs
     const down = between(downMs, endOfDownMs)

@@ -10,7 +10,7 @@ import { type SlotWorker, type SlotWorkerOptions, startSlotWorker } from './src/
 
 const LIMIT = 3
 const TTL_MS = 1500
-/** A stop that a slot does not survive. */
+/** A pause that is longer than the ttl of a slot. */
 const STOP_MS = 2000
 const CLOCKS_MS = [0, 300_000, -300_000, 3_600_000]
 
@@ -75,7 +75,7 @@ it('four processes that are killed and stopped, with clocks that differ, never r
   })
   expect(count).toBe(LIMIT)
   expect(done).toBeGreaterThan(50)
-  // The faults met processes that held slots.
+  // The faults hit processes that held slots.
   expect(lost).toBeGreaterThan(0)
   // The slots of the killed processes are free again after their ttl.
   await pause(TTL_MS)

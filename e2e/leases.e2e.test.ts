@@ -64,7 +64,7 @@ it.each(Object.entries(LIMITS))(
     await pause(2000)
     const checks = (await Promise.all(limiters.map((limiter) => limiter.stopLoad()))).flat()
 
-    // Judged by start and end: the time of a leased decision is an estimate of its process.
+    // By start and end of each check, because the time of a leased decision is an estimate.
     const history = checks.map(({ atMs: _, ...check }): Check => check)
     const { violations, exact } = verify(history, definePolicy({ ...numbers, name }))
     const leased = checks.filter((check) => check.leased).length

@@ -62,7 +62,7 @@ it('`local` without Redis: each process keeps its share of the limit, and then a
 
   expect([...new Set(lost.map(({ degraded }) => degraded))]).toStrictEqual(['local'])
   expect(lost.length).toBeGreaterThan(5000)
-  // Together, what Redis admitted keeps the limit; what it did not see keeps each process's share.
+  // The decisions of Redis keep the limit, and the local decisions keep the share of each process.
   expect(verify(all, whole_, { resetAtMs: [killedMs] }).violations).toStrictEqual([])
   for (const history of histories) {
     const counted = history.filter(isLocal).map((check) => ({ ...check, degraded: undefined }))

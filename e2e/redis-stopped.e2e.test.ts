@@ -57,7 +57,7 @@ it('Redis that hangs and continues: it then executes only the checks on the wire
     const outage = { backMs, resetAtMs: [] }
     const figures = figuresOf(loads, outage)
     const unanswered = load.made.filter(({ degraded }) => degraded !== undefined)
-    // Includes checks that timed out while Redis ran, as can happen on a busy machine: they were written too.
+    // Includes checks that timed out on a busy machine before Redis was stopped, because they were sent too.
     const onTheWire = unanswered.filter(
       ({ startMs }) => startMs < stoppedMs + ON_THE_WIRE_MS || startMs > backMs,
     ).length

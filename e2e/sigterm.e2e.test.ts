@@ -12,7 +12,7 @@ let redis: RedisServer
 let services: ServiceProcess[] = []
 beforeEach(async () => {
   redis = await startRedis()
-  // Long timeouts: the test is about stopping, and a busy machine is not an outage.
+  // Long timeouts, so that a busy machine does not look like an outage.
   const yaml = `store: { url: '${redis.url}', deadline: 2s }\n${fiveLimitsYaml()}`
   services = await Promise.all([startService(yaml), startService(yaml)])
 })
@@ -62,7 +62,7 @@ it('SIGTERM of one of two instances under load: no request fails', async () => {
     expect(ended).toStrictEqual({ code: 0, signal: null })
     expect(rerouted).toBeGreaterThan(0)
     expect([...new Set(load.made.map(({ status }) => status))].sort()).toStrictEqual([200, 429])
-    // The load went on after the signal, at whatever rate the machine allowed.
+    // The load continued after the signal, at any rate.
     expect(after).toBeGreaterThan(load.made.length / 10)
     expect(violationsOf(load.made)).toStrictEqual([])
   } finally {

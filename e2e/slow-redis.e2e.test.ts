@@ -56,7 +56,7 @@ it('Redis that responds late, partly or not at all: every check is decided withi
       await pause(2500)
       const toMs = nowMs()
       proxy.replyFault = 'none'
-      // A connection that lost a chunk is broken for good: its replies no longer match its requests.
+      // A connection that lost a chunk must be replaced, because its replies no longer match its requests.
       if (fault === 'drop some') proxy.cut()
       await pause(BACK_WITHIN_MS + 500)
       const during = load.made.filter(({ startMs }) => startMs > fromMs && startMs < toMs)

@@ -24,7 +24,7 @@ export async function measureAll({ scenarios, measure }: Benchmark, quick: boole
   return runs.map((run) => ({ ...run, figures: overRounds(run.rounds) }))
 }
 
-/** One stall of the machine should not cost the other measurements of a run. A second failure ends it. */
+/** Repeats a failed measurement once, because a stall of the machine should not end the whole run. */
 async function measureAgainIfFailed(measure: () => Promise<Figures>): Promise<Figures> {
   try {
     return await measure()

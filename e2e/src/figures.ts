@@ -27,7 +27,7 @@ export function whole(number: number): string {
   return Math.round(number).toLocaleString('en')
 }
 
-/** The value that is not exceeded by this share of the values. */
+/** The percentile of the values, as a fraction. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0

@@ -11,7 +11,7 @@ export interface HttpClient {
   close(): void
 }
 
-/** Keeps its connections, as a gateway in front of a service does. */
+/** Keeps its connections, like a gateway in front of a service. */
 export function createHttpClient({ connections = 64 } = {}): HttpClient {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   return {

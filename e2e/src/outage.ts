@@ -87,7 +87,7 @@ export function expectAnswers(loads: BothLoads, outage: Outage): void {
   expect(figures.exactAfterMsInService).toBeLessThanOrEqual(BACK_WITHIN_MS)
   // Later outages are short: moments in which Redis itself had no processor time.
   expect(figures.lostAgainMs).toBeLessThanOrEqual(LOST_AGAIN_MS)
-  // Demand was above the limits before and after: a limit that is not reached proves nothing.
+  // Demand must be above the limits before and after, because a limit that is not reached proves nothing.
   expect(figures.deniedAfter).toBeGreaterThan(1000)
   expect(violationsOf([...library.made, ...service.made], outage)).toStrictEqual([])
 }

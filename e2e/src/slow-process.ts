@@ -38,7 +38,7 @@ export interface Comparison {
   readonly storeFailures: readonly string[]
 }
 
-/** Makes a process slow until `end`, which is called after the process has ended. */
+/** Slows a process down until `end`, which is called after the process has ended. */
 type SlowDown = (
   process: LimiterProcess['process'] | ServiceProcess['process'],
 ) => Promise<{ end(): Promise<void> }>
@@ -124,7 +124,7 @@ function summaryOf(made: readonly Check[]): SlowRun {
   }
 }
 
-/** A slow process must admit what a fast one does, and must not blame the store. */
+/** A slow process must admit as many units as a fast one, and must not report store failures. */
 export function expectLimitHeld({ fast, slow, storeFailures }: Comparison): void {
   expect(storeFailures).toStrictEqual([])
   for (const { admitted, allowed, open } of [fast, slow]) {

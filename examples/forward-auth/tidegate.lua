@@ -1,4 +1,4 @@
--- Asks Tidegate about a request. An allowed request goes on, with the rate limit headers in variables. A denied one
+-- Checks a request with Tidegate. An allowed request continues, with the rate limit headers in variables. A denied one
 -- gets the response of Tidegate. txn.tidegate_status is the status of Tidegate, or 0 if Tidegate is unreachable.
 local URL = "http://127.0.0.1:8080/api/v1/forward-auth"
 local TOKEN = os.getenv("PROXY_TOKEN")
@@ -31,7 +31,7 @@ core.register_action("tidegate", { "http-req" }, function(txn)
   headers["x-tidegate-token"] = { TOKEN }
 
   local response = core.httpclient():get { url = URL, headers = headers, timeout = TIMEOUT_MS }
-  -- HAProxy makes up a 503 or 504 of its own. Every response of Tidegate has an X-Request-Id.
+  -- HAProxy can generate a 503 or 504 itself. Every response of Tidegate has an X-Request-Id.
   local is_answered = response and response.headers and response.headers["x-request-id"]
   local status = is_answered and response.status or 0
   txn:set_var("txn.tidegate_status", status)

@@ -1,5 +1,5 @@
 // A proxy that forwards the requests that Tidegate allows. The rules are in the file of the service: the proxy describes each
-// request in one POST and follows the decision. Use it as a start for a proxy in any language.
+// request in one POST and follows the decision. Use it as a starting point for a proxy in any language.
 //
 //   npx tidegate start --config examples/service/tidegate.yaml
 //   node examples/service/forwarder.mjs http://127.0.0.1:3000 8000

@@ -107,7 +107,7 @@ describe('an application on RedisStore with a limit of 2 allows two of eight req
   it.each(Object.keys(BUNDLERS))('bundled by %s', async (name) => {
     const { file, bundle } = BUNDLERS[name]!
     await bundle()
-    // Away from node_modules and from everything else that is not in the bundle.
+    // In another folder, without node_modules and other files that are not in the bundle.
     const folder = mkdtempSync(join(tmpdir(), 'tidegate-bundle-'))
     folders.push(folder)
     cpSync(project.path('out'), folder, { recursive: true })

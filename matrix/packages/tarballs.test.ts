@@ -85,7 +85,7 @@ it('every framework is an optional peer, and an entry loads without the framewor
 })
 
 it('npm installs @tidegate/http alone, with core as its peer', async () => {
-  // The registry does not have core: the tarball stands in for it.
+  // The registry does not have core, so use its tarball.
   const project = await createProject({}, ['@tidegate/core', '@tidegate/http', 'tidegate', '@tidegate/redis'])
   const tree = JSON.parse(await project.run('npm', 'ls', '@tidegate/core', '--json', '--all'))
   expect(tree.problems).toBeUndefined()

@@ -1,4 +1,4 @@
-/** Every entry point of the libraries, and what it needs besides them. */
+/** Every entry point of the libraries, and its other dependencies. */
 export const ENTRIES: Record<string, readonly string[]> = {
   '@tidegate/core': [],
   '@tidegate/core/testing': [],

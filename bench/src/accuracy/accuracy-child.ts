@@ -19,7 +19,7 @@ export interface Seen {
 const KEY = 'everyone'
 /** Far enough from the ends of the windows: timers are a few milliseconds late. */
 const MARGIN_MS = 20
-/** How long answers may take after the last check. A queue would go on until it is empty. */
+/** The maximum time for responses after the last check, because a queue would continue until it is empty. */
 const ANSWERS_WITHIN_MS = 300
 
 const [scenarioName = '', contenderName = '', url = ''] = process.argv.slice(2)
@@ -35,7 +35,7 @@ process.once('message', async (startMs: number) => {
 })
 process.send?.('ready')
 
-/** Evenly spaced checks, whether or not the ones before have been answered. */
+/** Makes evenly spaced checks, without waiting for earlier responses. */
 async function load(fromMs: number, toMs: number): Promise<Seen> {
   const seen: Seen = { checksMs: [], admitted: [], cpuUs: 0 }
   const inFlight = new Set<Promise<void>>()

@@ -101,7 +101,7 @@ function leased(maxAge: `${number}ms`): Contender {
   )
 }
 
-/** Each process counts alone, with its share of the limit. */
+/** Each process counts separately, with its share of the limit. */
 async function local(_: string, limit: number, processes: number): Promise<AccuracySubject> {
   const limiter = createLimiter({ policy: fixed(limit / processes), store: new MemoryStore() })
   return { isAllowed: async (key) => limiter.check(key).allowed, close: async () => {} }
@@ -152,7 +152,7 @@ function upstash(
       const redis = {
         evalsha: () => Promise.reject(new Error('NOSCRIPT')),
         async eval(script: string, keys: string[], args: unknown[]) {
-          // A flag that other Redis servers do not know.
+          // A flag that other Redis servers do not support.
           const text = script.replace(/^#!lua flags=allow-key-locking\n/, '')
           const values = [keys.length, ...keys, ...args.map(String)] as const
           try {

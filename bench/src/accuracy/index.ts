@@ -4,7 +4,7 @@ import { redisVersion, versionsOf } from '../report/versions.js'
 import { ACCURACY_SCENARIOS } from './accuracy-scenarios.js'
 import { measureAccuracy } from './measure-accuracy.js'
 
-/** How exactly several processes keep one limit, and at what price. */
+/** The exactness of one limit over several processes, and its cost. */
 export const accuracy: Benchmark = {
   name: 'accuracy',
   scenarios: ACCURACY_SCENARIOS,

@@ -25,7 +25,7 @@ export interface Subject<A = unknown> {
   maxKeys?: number
 }
 
-/** Nothing is denied and nothing expires during a run, so that all contenders do the same work. */
+/** Limits are never reached and nothing expires during a run, so that all contenders do the same work. */
 const HOUR_MS = 3_600_000
 const LIMIT = 1_000_000_000
 /** A bucket counts in units of its rate, so its capacity cannot be as large. */
@@ -67,7 +67,7 @@ function tidegate(policy: Policy) {
   }
 }
 
-/** Units of a store that answers with promises, as a remote one does, are spent in this process. */
+/** Spends leased units of an asynchronous store in this process. */
 function leased(policy: Policy) {
   return (maxKeys: number): Subject<Decision> => {
     const memory = new MemoryStore({ maxKeys })

@@ -6,7 +6,7 @@ import type { Subject } from './core-contenders.js'
  */
 export async function setUp(subject: Subject, keys: readonly string[], order: Int32Array): Promise<void> {
   const fill = Int32Array.from(keys.keys())
-  // In another order than the checks that follow, or the store would lay out its keys in the order of the checks.
+  // In another order than the following checks, so that the store does not store its keys in the order of the checks.
   const allowed = (await countAllowed(subject, keys, fill)) + (await countAllowed(subject, keys, order))
   const checks = fill.length + order.length
   if (allowed !== checks) throw new Error(`Set-up: ${checks} checks, ${allowed} of them allowed.`)
@@ -31,7 +31,7 @@ async function countAllowed(subject: Subject, keys: readonly string[], order: In
   return allowed
 }
 
-/** Waits for the next hour if it is near: fixed windows restart there, which would reset the counts of a set-up. */
+/** Waits for the next hour if it is near, because fixed windows restart then, which would reset the counts of a set-up. */
 export async function hourWithRoom(): Promise<void> {
   const leftMs = 3_600_000 - (Date.now() % 3_600_000)
   if (leftMs > ROOM_MS) return

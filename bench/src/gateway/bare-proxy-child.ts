@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { Pool } from 'undici'
 
 /*
- * The minimum cost of a proxy: Node's server and undici's `dispatch`, its fastest API. It drops the headers that undici
+ * The minimum cost of a proxy: Node's server and undici's `dispatch`, its fastest API. It drops headers that undici
  * rejects and forwards all others. No limiter, no added headers, no timeouts, metrics or retries. Argument: the upstream.
  * Prints its address.
  */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 
-/** The server has one core to itself. The load generator and Redis share the other. */
+/** The server has its own core. The load generator and Redis share the other core. */
 export const SERVER_CORE = 0
 export const LOAD_CORE = 1
 

@@ -1,7 +1,7 @@
 import type { Policy } from '@tidegate/core'
 import { createSteps } from './steps.js'
 
-/** Units that were admitted at some moment between two, both included. Whole microseconds. */
+/** Units that were admitted between two times, both included, in whole microseconds. */
 export interface Span {
   readonly fromUs: number
   readonly toUs: number

@@ -1,7 +1,7 @@
 import type { OnStoreFailure, Policy } from '@tidegate/core'
 import { excessOf, type Span } from './bounds.js'
 
-/** One check of a run, as its caller saw it. Times are milliseconds since 1970 of one machine's clock. */
+/** One check of a run, as observed by its caller. Times are milliseconds since the Unix epoch by one machine's clock. */
 export interface Check {
   readonly startMs: number
   readonly endMs: number
@@ -70,7 +70,7 @@ export function verify(history: readonly Check[], policy: Policy, options: Histo
   }
 }
 
-/** Judges each key separately, and starts again at each reset of the store. */
+/** Verifies each key separately, and restarts at each reset of the store. */
 function livesOf(checks: readonly Check[], resetAtMs: readonly number[]): Map<string, Check[]> {
   const lives = new Map<string, Check[]>()
   for (const check of checks) {

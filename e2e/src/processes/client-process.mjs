@@ -1,4 +1,4 @@
-// A process with a limiter as an application makes it, with default options. Argument: a JSON object with `kind`
+// A process with a limiter like an application, with default options. Argument: a JSON object with `kind`
 // (redis or remote), `url`, and `listens` for an application that handles events. Messages name the method to call; each
 // is answered with the result, the error and the time it took.
 import { createRemoteLimiter } from '@tidegate/client'

@@ -16,7 +16,7 @@ interface Result<Value> {
   readonly tookMs: number
 }
 
-/** A process with a limiter as an application makes it: see `client-process.mjs`. */
+/** A process with a limiter like an application: see `client-process.mjs`. */
 export interface ClientProcess {
   check(): Promise<Result<Decision>>
   storeReady(): Promise<Result<void>>

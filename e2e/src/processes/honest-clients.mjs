@@ -1,7 +1,7 @@
 // Well-behaved clients, each with one connection and one request at a time. Arguments: a JSON list of
 // { name, url, headers, ca }, and the number of requests of each. After these, or on a message, the process sends what
 // each client received.
-// The clients have an address of their own: a service can tell them from a client on 127.0.0.1.
+// The clients have their own address, so that a service can distinguish them from clients on 127.0.0.1.
 import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'

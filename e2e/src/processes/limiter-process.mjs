@@ -1,5 +1,5 @@
 // A process with a limiter on Redis. Arguments: the URL of Redis, the policy as JSON, and by how many milliseconds its
-// wall clock is wrong. Messages name the task; the process records every check and sends the records at the end.
+// wall clock is off. Messages have the task; the process records every check and sends the records at the end.
 import { createLimiter, definePolicy } from '@tidegate/core'
 import { RedisStore } from '@tidegate/redis'
 

@@ -28,7 +28,7 @@ export interface LimiterProcess {
 }
 
 interface LimiterProcessOptions {
-  /** By how much the wall clock of the process is wrong. Default: 0. */
+  /** The error of the process's wall clock, in milliseconds. Default: 0. */
   readonly skewMs?: number
   /** Additional arguments for Node.js. Default: none. */
   readonly nodeArgs?: readonly string[] | undefined

@@ -1,4 +1,4 @@
-// Lets a process run for a part of each period only. Arguments: its pid, how long it runs, the period, in milliseconds.
+// Lets a process run only for a part of each period. Arguments: its pid, how long it runs, the period, in milliseconds.
 // Sends a message for each stop. When this process ends, the other one runs again.
 const [pid = 0, runMs = 10, periodMs = 100] = process.argv.slice(2).map(Number)
 

@@ -1,5 +1,5 @@
 /*
- * How much work runs at once, judged by the work itself: every unit of work is a series of steps, and every step is
+ * Measures how much work runs concurrently: every unit of work is a series of steps, and every step is
  * recorded in Redis. A unit runs from its first step to its end, or to its last step if its process was killed or
  * stopped: a process that is stopped does nothing. It does not depend on limiters.
  */

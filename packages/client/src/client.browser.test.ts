@@ -11,7 +11,7 @@ const folders = {
 }
 const PAGE = `<!doctype html><link rel="icon" href="data:,"><script type="importmap">{ "imports": { "@tidegate/core": "/core/index.js" } }</script>`
 
-// As text: a function would be rewritten by the test runner first.
+// As text, because the test runner would transform a function.
 const IN_THE_BROWSER = `(async () => {
   const { createRemoteLimiter, withBackoff, withCache } = await import('/client/index.js')
   const limiter = createRemoteLimiter({ url: location.origin, policy: 'per-user' })

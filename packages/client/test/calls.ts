@@ -1,6 +1,6 @@
 import type { Fetch } from '../src/fetch.js'
 
-/** The real fetch, with a record of its calls: the last part of the path, and the body. */
+/** Wraps fetch and records its calls: the last part of the path, and the body. */
 export function recordingFetch(): { fetch: Fetch; calls: { path: string; body: unknown }[] } {
   const calls: { path: string; body: unknown }[] = []
   return {

@@ -1,4 +1,4 @@
-/** Virtual time that advances when all tasks wait, so that a minute of backoff takes no time and is exact. */
+/** Virtual time that advances when all tasks wait, so that tests of long backoffs are fast and exact. */
 export function createVirtualTime(startMs: number) {
   let nowMs = startMs
   let timers: { atMs: number; go(): void }[] = []

@@ -4,7 +4,7 @@ import { withFallback } from '@tidegate/core'
 import { RedisStore } from '@tidegate/redis'
 import { APPS, statusesOf } from './apps.mjs'
 
-// Patient: on a busy machine the default deadline would pass, and this is not about failures.
+// A long deadline, because the default may be too short on a busy machine.
 const patience = { deadlineMs: 10_000, connectTimeoutMs: 10_000 }
 const store = withFallback(new RedisStore(process.argv[2] ?? ''), patience)
 process.on('message', async (/** @type {{ library: string, limit: number, requests: number }} */ message) => {

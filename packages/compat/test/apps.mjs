@@ -1,4 +1,4 @@
-// One small application for each library that has a store here. Used by tests, and by the processes that they start.
+// One small application for each supported library. For tests and their child processes.
 import 'reflect-metadata'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

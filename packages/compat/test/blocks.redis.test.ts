@@ -10,7 +10,7 @@ import {
 } from '../src/fastify-rate-limit.js'
 import { tidegateStore as nestStore } from '../src/nestjs-throttler.js'
 
-// Blocks that several processes share. Each store here has its own connection and denial cache, as a process has.
+// Blocks shared by several processes. Each store has its own connection and denial cache, like a process.
 
 const stores: Store[] = []
 let server: RedisServer

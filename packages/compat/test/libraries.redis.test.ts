@@ -7,7 +7,7 @@ import { RedisStore } from '@tidegate/redis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { APPS, type App, type AppOptions, statusesOf } from './apps.mjs'
 
-// Each library with our store, in front of an application that is called over HTTP.
+// Each library with a Tidegate store, in an application that is called over HTTP.
 
 const ends: (() => unknown)[] = []
 let server: RedisServer
@@ -40,7 +40,7 @@ describe.each(Object.keys(APPS))('%s', (library) => {
     return store
   }
 
-  /** For tests that are not about failures: on a busy machine the default deadline would pass. */
+  /** For tests that are not about failures, because the default deadline may be too short on a busy machine. */
   function patientStore(): Store {
     return withFallback(redisStore(server.url), { deadlineMs: 10_000, connectTimeoutMs: 10_000 })
   }

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 
 const dist = fileURLToPath(new URL('../dist/esm/', import.meta.url))
 
-// As text: a function would be rewritten by the test runner first.
+// As text, because the test runner would transform a function.
 const IN_THE_BROWSER = `(async () => {
   const core = await import('/index.js')
   const testing = await import('/testing/index.js')

@@ -15,7 +15,7 @@ const never = fixedWindow({ limit: 1, window: '1h', name: 'never' })
 
 export interface ScheduleOptions {
   addLeases: AddLeases
-  /** The policy that the store counts by, to try out wrong ones. Default: the policy itself. */
+  /** The policy that the store counts by, for mutants. Default: the policy itself. */
   countAs?: (policy: Policy, operation: string) => Policy
   onWorld?: (world: World) => void
 }
@@ -28,7 +28,7 @@ export type RunSchedule = (
 
 /**
  * Runs a random schedule against the leases: bursts from several processes, with and without leases, slow and lost
- * messages, stopped and crashed processes, clocks that are wrong by minutes. Returns proof of over-admission, if any.
+ * messages, stopped and crashed processes, clocks that are off by minutes. Returns proof of over-admission, if any.
  */
 export const runSchedule: RunSchedule = async (seed, policy, { addLeases, countAs, onWorld }) => {
   const random = randomFrom(seed)

@@ -8,7 +8,7 @@ import type { Admission } from '../src/testing/index.js'
 import type { Timers } from '../src/timers.js'
 import { settle } from './manual-timers.js'
 
-/** How one call to the store goes. */
+/** The fate of one call to the store. */
 export interface Trip {
   /** The latency of the request and of the reply, in milliseconds. */
   thereMs: number
@@ -22,7 +22,7 @@ export interface Trip {
 const INSTANT: Trip = { thereMs: 0, backMs: 0 }
 const TIMEOUT_MS = 50
 
-/** A store and processes that use it, in a time of their own. */
+/** A store and processes that use it, in simulated time. */
 export function createWorld(startMs: number) {
   const clock = new ManualClock(startMs)
   const memory = new MemoryStore({ clock })
@@ -69,9 +69,9 @@ export type World = ReturnType<typeof createWorld>
 export interface ProcessOptions {
   /** How far its wall clock is ahead. Default: 0. */
   clockAheadMs?: number
-  /** How each call goes. Default: at once. */
+  /** The fate of each call. Default: no latency. */
   trip?: () => Trip
-  /** The policy that the store counts by, to try out wrong ones. Default: the policy itself. */
+  /** The policy that the store counts by, for mutants. Default: the policy itself. */
   countAs?: (policy: Policy, operation: string) => Policy
 }
 
@@ -87,7 +87,7 @@ export function createProcess(world: World, addLeases: AddLeases, options: Proce
   const calls: string[] = []
   const admissions: Admission[] = []
 
-  /** Runs in this process: not while it is stopped, and never after a crash. */
+  /** Runs a callback in this process, unless it is stopped or has crashed. */
   function here(ms: number, run: () => void): number {
     return world.at(ms, () => {
       if (isCrashed) return
@@ -142,7 +142,7 @@ export function createProcess(world: World, addLeases: AddLeases, options: Proce
   }
   const store = addLeases(asStore, { timers, clock })
 
-  /** Records the admission if it was allowed. Fails as calls do whose reply is lost. */
+  /** Records the admission if it was allowed. Fails like calls whose reply is lost. */
   async function noted<T extends { allowed: boolean }>(
     cost: number,
     send: () => Promise<T>,

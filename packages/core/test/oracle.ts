@@ -1,5 +1,5 @@
 /*
- * The five algorithms once more, written as differently as possible from the real ones: BigInt throughout,
+ * A second implementation of the five algorithms, as different as possible from the real one: BigInt throughout,
  * the whole history kept and replayed for every decision, and every wait found by search instead of by
  * formula. Slow, short, and easy to verify by reading.
  */
@@ -57,7 +57,7 @@ export class Oracle {
     }
   }
 
-  /** Takes units whether or not they fit. */
+  /** Takes units even if they exceed the limit. */
   charge(now: bigint, cost: bigint): Pick<OracleDecision, 'remaining' | 'resetAfter'> & { overBy: bigint } {
     this.#moveFromAnotherClock(now)
     const at = this.#asOf(now)
@@ -80,7 +80,7 @@ export class Oracle {
     }
   }
 
-  /** How many units are used beyond the limit: the fewest to remove until a cost of 0 fits. */
+  /** The number of units beyond the limit: the minimum to remove until a cost of 0 fits. */
   #overBy(at: bigint): bigint {
     const history = this.#history
     let [low, high] = [0n, history.reduce((sum, { units }) => sum + units, 0n)]

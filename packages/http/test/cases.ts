@@ -596,7 +596,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(application.handled).toBe(1)
     expect((await limiter.peek('all')).remaining).toBe(1)
-    // The next request waits as long as if the released one were still there.
+    // The next request waits as if the released one were still held.
     const start = performance.now()
     expect((await ask()).status).toBe(200)
     expect(performance.now() - start).toBeGreaterThanOrEqual(395)
@@ -655,7 +655,7 @@ const CASES: Record<string, (stage: Stage) => Promise<void>> = {
       targets.push('/./login', '/%2e/login', '/../login', '/x\\y/login')
       targets.push('x://y/login', 'http:///login', 'x://y;z/login')
     }
-    // Some frameworks reject a target, which is as good.
+    // Some frameworks reject a target, which is also correct.
     for (const target of targets) expect([400, 404, 429]).toContain((await ask(target)).status)
     expect(application.handled).toBe(2)
   },

@@ -8,7 +8,7 @@ export function holds<T>(values: fc.Arbitrary<T>, property: (value: T) => void, 
   fc.assert(asProperty, { seed: 20_301, numRuns: runs })
 }
 
-/** Texts that parsers stumble over: pieces of their own syntax, odd characters, in any order and number. */
+/** Random texts of syntax elements and unusual characters, to test parsers. */
 export function hostileText(pieces: readonly string[]): fc.Arbitrary<string> {
   const odd = ['', ' ', '\t', '\0', '\r\n', '\x7f', '\x85', '\ud800', '\udc00', 'é', '名', '😀', '__proto__']
   const piece = fc.oneof(

@@ -20,7 +20,7 @@ import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { timedStore } from './timed-store.js'
 
-// Compares the TypeScript and the Lua functions on random traces with every operation: numbers that change, refunds,
+// Compares the TypeScript and the Lua functions on random traces with every operation: changes of numbers, refunds,
 // charges, resets, and clocks that step back or blocks. A block that has ended is dropped at a different
 // moment by each store, which shows only if the clock steps back. Every field of every answer must be equal.
 

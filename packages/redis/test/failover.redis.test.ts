@@ -10,7 +10,7 @@ import { clientOf, isPrimary } from './redis-clients.js'
 import { keyOn, type RedisCluster, startCluster } from './redis-cluster.js'
 import { type RedisSentinels, startSentinels } from './redis-sentinel.js'
 
-/** Long: no unit becomes available again during a test. */
+/** Long, so that no unit becomes available again during a test. */
 const WINDOW = '366d'
 
 function codeOf(error: { code?: unknown }): unknown {

@@ -21,7 +21,7 @@ interface Report {
   seconds: number
 }
 
-const run = useRedisChildren<object, Report>('./zipf-process.mjs', PROCESSES)
+const run = useRedisChildren<object, Report>(new URL('./zipf-process.mjs', import.meta.url), PROCESSES)
 let policies = 0
 
 /** Lets all processes check as fast as possible. Returns the sums over all processes, for each key. */

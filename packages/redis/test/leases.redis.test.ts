@@ -24,7 +24,7 @@ interface Report {
   stalledMs: number
 }
 
-const run = useRedisChildren<object, Report[]>('./leasing-process.mjs', 4)
+const run = useRedisChildren<object, Report[]>(new URL('./leasing-process.mjs', import.meta.url), 4)
 let keys = 0
 
 /** Checks a new key by each policy, in all processes at the same time. Returns the reports of each policy. */

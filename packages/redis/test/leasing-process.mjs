@@ -22,7 +22,7 @@ async function run(options, { key, durationMs, workers, pauseMs }) {
       if (decision.degraded !== undefined) degraded++
       else if (decision.allowed) admissions.push({ startMs, endMs: nowMs(), cost: 1 })
       if (pauseMs > 0 || !decision.allowed) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      // A loop of leased checks never leaves the microtasks, and no reply would be read.
+      // Yields to the event loop, because a loop of leased checks would stay in microtasks and never read a reply.
       else if (checks % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
   }

@@ -7,7 +7,7 @@ import { packedState } from './packed-state.js'
 import { timedStore } from './timed-store.js'
 import { useRedis } from './use-redis.js'
 
-// A short log is stored as a string, a long one as a list. The decisions must not depend on the layout.
+// A short log is stored as a string, a long one as a list. Decisions must not depend on the layout.
 
 const START_MS = Date.parse('2030-01-01T10:00:00Z')
 /** The most runs that a log in a string can have, as in lua/lib/log.lua. */

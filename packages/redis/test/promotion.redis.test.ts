@@ -7,7 +7,7 @@ import { clientOf, isPrimary } from './redis-clients.js'
 import { keyOn, startCluster } from './redis-cluster.js'
 import { startSentinels } from './redis-sentinel.js'
 
-// The units that a promotion loses, without other effects of a failover: nothing is in flight when the primary is
+// The units that a promotion loses, without other effects of a failover: no call is in flight when the primary is
 // killed, and it is known exactly which units its replicas have.
 
 const LIMIT = 1000

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { afterAll, beforeAll } from 'vitest'
 
@@ -8,15 +7,14 @@ import { afterAll, beforeAll } from 'vitest'
  * Starts a Redis and processes that run `program` on it for the tests of a file. A process sends one message when it is
  * ready, and then one for each task. Returns a function that sends a task to every process and returns their reports.
  */
-export function useRedisChildren<Task extends object, Report>(program: string, count: number) {
+export function useRedisChildren<Task extends object, Report>(program: URL, count: number) {
   let server: RedisServer | undefined
   let children: ChildProcess[] = []
 
   beforeAll(async () => {
     server = await startRedis()
     const env = { ...process.env, REDIS_URL: server.url }
-    const path = fileURLToPath(new URL(program, import.meta.url))
-    children = Array.from({ length: count }, () => fork(path, { env }))
+    children = Array.from({ length: count }, () => fork(program, { env }))
     await Promise.all(children.map((child) => once(child, 'message')))
   })
 

@@ -87,7 +87,7 @@ it('parallel reserves by two stores admit no more than either limit, and cancel 
   expect(await left()).toStrictEqual([LIMIT_A - held.length, LIMIT_B - held.length * COST_B])
   for (const { id, store } of held) await store.settle([a, b], id, [0, 0])
   expect(await left()).toStrictEqual([LIMIT_A, LIMIT_B])
-  // A reserve that lost the race has left nothing behind: its id is free.
+  // A reserve that lost the race has no effect, so its id is free.
   for (const id of lost.slice(0, 10)) {
     expect((await stores[1]!.reserve([a, b], { id })).allowed).toBe(true)
   }
@@ -102,7 +102,7 @@ it('a node that stops for a while loses no units, and a failed reserve is repeat
   await pause(300)
   node.kill('SIGCONT')
   const result = await reserving
-  // Whether or not it has failed, the same id is charged once in the end.
+  // The id is charged once, even if the first reserve has failed.
   if (!result.allowed)
     await until('the repeated reserve', async () => (await store.reserve([a, b], { id: 'a' })).allowed)
   expect(await left()).toStrictEqual([58, LIMIT_B - 2 * COST_B])

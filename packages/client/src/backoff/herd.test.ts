@@ -9,7 +9,7 @@ import { withBackoff } from './backoff.js'
 const START = Date.parse('2030-01-01T10:00:00Z')
 const CLIENTS = 1000
 
-/** A thousand clients call at the same moment. Records the responses and the times of the retries. */
+/** A thousand clients call at the same time. Records the responses and the times of the retries. */
 async function herd(random: () => number) {
   const time = createVirtualTime(START)
   const clock = new ManualClock(START)
@@ -69,7 +69,7 @@ it('1,000 clients denied at the same time retry at different times, and none too
   expect(spread.early).toBe(0)
   expect(together.early).toBe(0)
   expect(spread.statuses.every((status) => status === 200)).toBe(true)
-  // Without the random part all return in the same tenth of a second; with it, a part of them in each.
+  // Without the random part all clients retry in the same tenth of a second; with it, they are spread.
   expect(together.most).toBe(CLIENTS - 50)
   expect(spread.most).toBeLessThan((CLIENTS - 50) / 5)
   expect(Math.min(...firstSecond)).toBeGreaterThan((CLIENTS - 50) / 20)

@@ -5,7 +5,7 @@ import { type Handler, serve } from '../../test/http-server.js'
 import { createRemoteLimiter, type RemoteLimiter } from './remote-limiter.js'
 import { createRemoteStore } from './remote-store.js'
 
-// Servers that misbehave. Tests with the real service are in remote-limiter.service.test.ts.
+// Faulty servers. Tests with the real service are in remote-limiter.service.test.ts.
 
 const policy = fixedWindow({ limit: 10, window: '1h', name: 'per-user' })
 const allowed = {

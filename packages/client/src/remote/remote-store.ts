@@ -16,6 +16,7 @@ import {
   type TakeRequest,
   type TakeResult,
   TidegateError,
+  takeResult,
 } from '@tidegate/core'
 import { assertFetch, type Fetch } from '../fetch.js'
 import { createCallGate } from './call-gate.js'
@@ -191,7 +192,8 @@ async function acquireAlone(
   return { allowed, decisions: costs.map(() => decision), retryAfterMs, delayMs: 0 }
 }
 
-function takeResultOf({ limits, limitOfRequest, costs }: Limits, response: ServiceResponse): TakeResult {
+function takeResultOf(take: Limits, response: ServiceResponse): TakeResult {
+  const { limits } = take
   const { status, body } = response
   const isDenied = isClosed(response) || (status === 429 && 'results' in body)
   if (status === 413)
@@ -207,22 +209,12 @@ function takeResultOf({ limits, limitOfRequest, costs }: Limits, response: Servi
   const decisions = results.map((result, i) => {
     return isSkipped(result) ? undefined : decisionOf(result, limits[i]!, nowMs, !isDenied)
   })
-  const checked = decisions.filter((decision) => decision !== undefined)
-  return {
-    allowed: !isDenied,
-    decisions: costs.map((cost, i) => withCost(decisions[limitOfRequest[i]!], cost)),
-    retryAfterMs: isDenied ? Math.max(0, ...checked.map((decision) => decision.retryAfterMs)) : 0,
-    delayMs: isDenied ? 0 : Math.max(0, ...checked.map((decision) => decision.delayMs)),
-  }
+  return takeResult(take, decisions, !isDenied)
 }
 
 /** A limit that was not checked, because another one denied the take, has no numbers. */
 function isSkipped(result: { remaining?: unknown; degraded?: unknown }): boolean {
   return result?.remaining === undefined && result?.degraded === undefined
-}
-
-function withCost(decision: Decision | undefined, cost: number): Decision | undefined {
-  return decision && { ...decision, cost }
 }
 
 function parse(options: RemoteStoreOptions) {

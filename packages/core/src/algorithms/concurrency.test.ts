@@ -194,7 +194,7 @@ describe('clocks', () => {
   })
 })
 
-/** The same rules on a plain list, gone through again for every step. */
+/** The same rules on a simple list, which is scanned for every step. */
 function createOracle() {
   let slots: { id: string; end: number }[] = []
   return {

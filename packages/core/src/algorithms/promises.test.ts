@@ -197,7 +197,7 @@ describe('no interval admits more than the bound, net of refunds', () => {
         const { units, state } = refund(policy, current, now, of.timeUs, cost)
         current = state
         if (units === 0) continue
-        // A window counts refunded units as never taken; a bucket gets them back at this moment.
+        // A window counts refunded units as never taken; a bucket gets them back now.
         const time = algorithm.endsWith('bucket') ? now : of.timeUs
         events.push({ time, units: -units, window })
       } else if (step.do === 'check') {

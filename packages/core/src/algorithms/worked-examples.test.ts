@@ -11,7 +11,7 @@ import {
   tokenBucket,
 } from '../policy/index.js'
 
-// The usual textbook examples of rate limiting, with their exact results.
+// Common textbook examples of rate limiting, with their exact results.
 
 function limiterAt(startMs: number, policy: Policy) {
   const clock = new ManualClock(startMs)

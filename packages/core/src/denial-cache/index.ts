@@ -5,7 +5,7 @@ import { assertKey } from '../key.js'
 import { numberOption, optionInvalid } from '../options.js'
 import { assertStore } from '../store/assert-store.js'
 import { assertOperation } from '../store/operations.js'
-import { type Limits, limitsOf } from '../store/requests.js'
+import { type Limits, limitsOf, takeResult } from '../store/requests.js'
 import {
   type Call,
   type FullStore,
@@ -202,24 +202,16 @@ function letOthersWait(denial: Denial, cost: number, answer: MaybePromise<unknow
 
 /** The denied take, if at least one limit has a valid denial at this time. */
 function deniedTake(
-  { limits, limitOfRequest, costs }: Limits,
-  found: readonly (Denial | undefined)[],
+  parsed: Limits,
+  denials: readonly (Denial | undefined)[],
   atUs: number,
   endOf: (denial: Denial) => number,
 ): TakeResult | undefined {
-  const decisions = found.map((denial, i) =>
-    denial !== undefined && atUs < endOf(denial) ? deniedAt(denial, limits[i]!.cost, atUs) : undefined,
+  const decisions = denials.map((denial, i) =>
+    denial !== undefined && atUs < endOf(denial) ? deniedAt(denial, parsed.limits[i]!.cost, atUs) : undefined,
   )
   if (decisions.every((decision) => decision === undefined)) return undefined
-  return {
-    allowed: false,
-    decisions: costs.map((cost, i) => {
-      const decision = decisions[limitOfRequest[i]!]
-      return decision && { ...decision, cost }
-    }),
-    retryAfterMs: Math.max(...decisions.map((decision) => decision?.retryAfterMs ?? 0)),
-    delayMs: 0,
-  }
+  return takeResult(parsed, decisions, false)
 }
 
 /** Returns undefined for an invalid take, which the store then rejects. */

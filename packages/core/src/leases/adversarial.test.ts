@@ -18,8 +18,8 @@ import {
 import type { LeasesOptions } from './index.js'
 import type { Lease } from './lease.js'
 
-// Random schedules in a time of their own, judged by when each admitted check began and ended. The mutants at the end are
-// leases that break one rule each: the same schedules must find all of them, or they would prove nothing.
+// Random schedules in simulated time, verified by when each admitted check began and ended. The mutants at the end are
+// leases that break one rule each, and the same schedules must detect all of them.
 
 const lease = { maxAge: '100ms', share: 1 } as const
 const fixed = fixedWindow({ limit: 60, window: '1s', name: 'fixed', lease })
@@ -30,11 +30,11 @@ const bucket = tokenBucket({ capacity: 60, refillRate: 50, name: 'bucket', lease
 const fastBucket = tokenBucket({ capacity: 20, refillRate: 100, name: 'fast-bucket', lease })
 const EACH: readonly RatePolicy[] = [fixed, counter, log, bucket, fastBucket]
 
-/** Each of these has found a mutant. They are tried first. */
+/** Seeds that have detected a mutant. They are tried first. */
 const KEPT: readonly number[] = [5, 11, 25, 42, 46, 58, 109, 112, 119, 370, 473, 649, 683, 953, 999]
 const FRESH = 40
 
-/** The moment at which the mutant of the reply reads the time. */
+/** The time at which the mutant of the reply reads the clock. */
 let currentWorld: World
 
 async function load(mutation?: object): Promise<Pick<ScheduleOptions, 'addLeases' | 'onWorld'>> {
@@ -73,7 +73,7 @@ describe('random schedules never admit more than without leases', () => {
       admitted += result.admitted
       leased += result.leased
     }
-    // Enough was admitted, and from leases: otherwise the test proves nothing.
+    // The test proves something only if enough units were admitted from leases.
     expect(admitted).toBeGreaterThan(40 * (KEPT.length + FRESH))
     expect(leased / admitted).toBeGreaterThan(0.1)
   })
@@ -132,7 +132,7 @@ interface Mutant {
   policies: readonly RatePolicy[]
   rules?: object
   countAs?: (policy: Policy, operation: string) => Policy
-  /** The schedules that find it. Default: `runSchedule`. */
+  /** The schedules that detect the mutant. Default: `runSchedule`. */
   run?: RunSchedule
 }
 

@@ -22,7 +22,7 @@ const lease = { maxAge: '2s', share: 1 } as const
 const fixed = fixedWindow({ limit: 3, window: '3s', name: 'fixed', lease })
 const counter = slidingWindowCounter({ limit: 3, window: '3s', name: 'counter', lease })
 const log = slidingWindowLog({ limit: 3, window: '3s', name: 'log', lease })
-/** One token within maxAge: it counts with a capacity of three. */
+/** Refills one token within maxAge, so the reduced capacity is three. */
 const bucket = tokenBucket({ capacity: 4, refillRate: '1/2s', name: 'bucket', lease })
 
 interface Rules {
@@ -160,7 +160,7 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
   return isFound ? { states: seen.size, problem: trail } : { states: seen.size }
 }
 
-/** Equal for states from which the same can follow. */
+/** A key that is equal for states with the same possible continuations. */
 function idOf({ second, holders, stored, judged, crashes }: State): string {
   const ofHolders = holders.map(({ call, lease, calls, checks }) => [
     ...[calls, checks, call?.sent, call?.result?.taken, call?.result?.decision.timeMs],

@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.js'
 import { assertKey } from '../key.js'
-import { type Limit, type Limits, limitsOf } from '../store/requests.js'
+import { type Limit, limitsOf, takeResult } from '../store/requests.js'
 import type { Call, FullStore, Store, TakeRequest, TakeResult } from '../store/store.js'
 import type { BusyKey } from './busy-keys.js'
 import type { HeldLeases } from './held-leases.js'
@@ -80,7 +80,7 @@ export function createLeasedTake({ store, leases }: LeasedTakeOptions) {
         const lease = leaseOf[i]
         return lease === undefined ? storeDecisions[i] : leasedDecision(lease, cost, now)
       })
-      return takeResultOf(parsed, decisions, allowed)
+      return takeResult(parsed, decisions, allowed)
     }
 
     /** Takes from these limits at the store, all or none. */
@@ -134,22 +134,6 @@ export function createLeasedTake({ store, leases }: LeasedTakeOptions) {
     }
     leases.countLeased(leaseOf.filter((lease) => lease !== undefined).length)
     return resultOf(true)
-  }
-}
-
-function takeResultOf(
-  { limitOfRequest, costs }: Limits,
-  decisions: readonly (Decision | undefined)[],
-  allowed: boolean,
-): TakeResult {
-  return {
-    allowed,
-    decisions: costs.map((cost, i) => {
-      const decision = decisions[limitOfRequest[i]!]
-      return decision && { ...decision, cost }
-    }),
-    retryAfterMs: allowed ? 0 : Math.max(...decisions.map((decision) => decision?.retryAfterMs ?? 0)),
-    delayMs: allowed ? Math.max(...decisions.map((decision) => decision?.delayMs ?? 0)) : 0,
   }
 }
 

@@ -4,7 +4,7 @@ import { FallibleStore } from '../../test/fallible-store.js'
 import { testStore } from '../testing/index.js'
 import { withLeases } from './index.js'
 
-// Policies without a lease: every operation reaches the store as it is.
+// Policies without a lease: every operation is passed to the store unchanged.
 testStore({
   describe,
   it,

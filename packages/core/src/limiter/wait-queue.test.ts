@@ -17,7 +17,7 @@ import { createWaitQueue } from './wait-queue.js'
 
 const ONE_PER_SECOND = tokenBucket({ capacity: 10, refillRate: 1 })
 
-/** A queue on a memory store. Its clock and its timers are one. */
+/** A queue on a memory store, whose clock is that of the timers. */
 function queueOf(policy: RatePolicy, { maxWaiting = 100_000, isRemote = false, pace = paceOf(policy) } = {}) {
   const timers = new ManualTimers()
   const store = new MemoryStore({ clock: { nowUs: () => Math.round(timers.now() * 1000) } })

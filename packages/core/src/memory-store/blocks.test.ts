@@ -90,7 +90,7 @@ it('blockFor of one minute on 1,000 a day admits 1,000 a day', () => {
 })
 
 describe('a block never yields additional units', () => {
-  /** Every admitted check is repeated on a store without blocks, which saw only those, and must be admitted there too. */
+  /** Repeats every admitted check on a store without blocks, which must admit it too. */
   it.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     holds(`blocks-${algorithm}`, fc.integer({ min: 0, max: 2 ** 31 }), (seed) => {
       const { steps } = randomTrace(seed, algorithm, { length: 120, operations: ['charge', 'block'] })

@@ -14,7 +14,7 @@ import { settleRecord } from './settle-record.js'
 
 type Step = { do: string; moveUs: number; units: number; index: number; policy: number }
 
-/** How far the clock moves before a step: mostly not at all or forward, now and then back, a little or far. */
+/** How far the clock moves before a step: mostly 0 or forward, sometimes back by a little or far. */
 const move = fc.oneof(
   { weight: 8, arbitrary: fc.constant(0) },
   { weight: 8, arbitrary: fc.integer({ min: 0, max: 8_000 }) },

@@ -91,7 +91,7 @@ describe('a process that is starved of CPU', () => {
   })
 })
 
-/** A store that measures its own silence, as a client with a queue and a connection does. */
+/** A store with `silentMs`, like a client with a queue and a connection. */
 function guardMeasured(silentMs: () => number) {
   return guardFallible({ traits: { silentMs } })
 }
@@ -316,7 +316,7 @@ describe('with any schedule', () => {
       }),
       { numRuns: 150 },
     )
-    // All three outcomes occur: otherwise the property holds for no reason.
+    // All three outcomes must occur, or the property would hold trivially.
     expect(Math.min(seen.open, seen.overload, seen.stored)).toBeGreaterThan(0)
   })
 })

@@ -12,7 +12,7 @@ import { takeAndHold } from './acquire.js'
 
 const policy = concurrency({ limit: 2, ttl: '12s', name: 'jobs' })
 
-/** A limiter whose clock and timers are the test's. */
+/** A limiter with the clock and timers of the test. */
 function inMemory() {
   const clock = new ManualClock(1_800_000_000_000)
   const timers = new ManualTimers()

@@ -9,6 +9,7 @@ import type {
   RefundRequest,
   SlotRequest,
   TakeRequest,
+  TakeResult,
   TakeUpToRequest,
   WholeTakeResult,
 } from './store.js'
@@ -192,15 +193,24 @@ export function limitsOf(requests: readonly TakeRequest[]): Limits {
 const MAX_REQUESTS = 1000
 
 /** Combines the decisions of the limits of a take. */
+export function takeResult(limits: Limits, decisions: readonly Decision[], allowed: boolean): WholeTakeResult
+export function takeResult(
+  limits: Limits,
+  decisions: readonly (Decision | undefined)[],
+  allowed: boolean,
+): TakeResult
 export function takeResult(
   { limitOfRequest, costs }: Limits,
-  decisions: readonly Decision[],
+  decisions: readonly (Decision | undefined)[],
   allowed: boolean,
-): WholeTakeResult {
+): TakeResult {
   return {
     allowed,
-    decisions: costs.map((cost, i) => ({ ...decisions[limitOfRequest[i]!]!, cost })),
-    retryAfterMs: Math.max(...decisions.map((decision) => decision.retryAfterMs)),
-    delayMs: allowed ? Math.max(...decisions.map((decision) => decision.delayMs)) : 0,
+    decisions: costs.map((cost, i) => {
+      const decision = decisions[limitOfRequest[i]!]
+      return decision && { ...decision, cost }
+    }),
+    retryAfterMs: Math.max(...decisions.map((decision) => decision?.retryAfterMs ?? 0)),
+    delayMs: allowed ? Math.max(...decisions.map((decision) => decision?.delayMs ?? 0)) : 0,
   }
 }

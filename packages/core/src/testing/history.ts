@@ -1,6 +1,6 @@
 import type { RatePolicy } from '../policy/index.js'
 
-/** An admitted request, as its caller saw it. The times are those of the store's clock. */
+/** An admitted request, as observed by its caller, with times of the store's clock. */
 export interface Admission {
   startMs: number
   endMs: number
@@ -8,9 +8,9 @@ export interface Admission {
 }
 
 /**
- * Proof that more was admitted than the algorithm ever admits, as a text; undefined if there is none. An admission happened
- * at some moment between its start and its end, so only those count that lie entirely within an interval. The policy is
- * judged by the numbers that its user wrote, not by the smaller ones that a lease counts with.
+ * Returns a proof, as text, that more units were admitted than the algorithm allows; undefined if there is none. A request
+ * was admitted at some time between its start and its end, so only requests entirely within an interval count. A policy with
+ * a lease is verified by its written numbers, not by the reduced ones.
  */
 export function findOverAdmission(policy: RatePolicy, history: readonly Admission[]): string | undefined {
   const sorted = [...history].sort((a, b) => a.startMs - b.startMs)
@@ -46,7 +46,7 @@ function windowOf({ startMs, endMs }: Admission, windowMs: number): number | und
   return Math.floor(endMs / windowMs) === window ? window : undefined
 }
 
-/** From each start to each end after it, at most `boundOf` the length. */
+/** Compares the units in each interval from a start to a later end with the bound for its length. */
 function inIntervals(
   history: readonly Admission[],
   boundOf: (lengthMs: number) => number,
@@ -64,7 +64,7 @@ function inIntervals(
   return undefined
 }
 
-/** The algorithm's own estimate, from the admissions that are certainly in each window, at the most generous moment. */
+/** Compares with the estimate of the algorithm, from admissions entirely within each window, at its minimum. */
 function byEstimate(limit: number, windowMs: number, history: readonly Admission[]): string | undefined {
   const byEnd = [...history].sort((a, b) => a.endMs - b.endMs)
   for (const admission of history) {
@@ -74,7 +74,7 @@ function byEstimate(limit: number, windowMs: number, history: readonly Admission
     let [curr, prev] = [0, 0]
     for (const other of byEnd) {
       if (other.endMs > startMs) break
-      // The last admission of a moment counts all others of that moment.
+      // The last admission at a time includes all others at that time.
       if (other === admission) continue
       const otherWindow = windowOf(other, windowMs)
       if (otherWindow === window) curr += other.cost

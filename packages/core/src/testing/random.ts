@@ -1,12 +1,14 @@
-/** Random numbers that are the same for the same seed in every runtime (mulberry32). */
+/** A random number generator: see `randomFrom`. */
 export interface Random {
-  /** From 0 up to, but not including, 1. */
+  /** Returns a number from 0 to below 1. */
   fraction(): number
-  /** A whole number from `low` to `high`, both included. */
+  /** Returns a whole number from `low` to `high`, both included. */
   between(low: number, high: number): number
+  /** Returns one of the choices. */
   oneOf<T>(choices: readonly T[]): T
 }
 
+/** Creates a random number generator with the same numbers for the same seed in every runtime (mulberry32). */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0
   function fraction(): number {

@@ -46,8 +46,8 @@ import { takeUpToResult, unitsToTake } from '../store/take-up-to.js'
 type State = KeyState | concurrency.ConcurrencyState
 
 /**
- * The simplest possible store: the pure functions and a `Map` that never deletes a key. Compare another store with it;
- * for production it is too slow, and its memory grows without bound.
+ * The simplest possible store: the pure functions and a `Map` that never deletes a key. Use it to verify another store; its
+ * memory grows without bound.
  */
 export class ReferenceStore implements SyncStore {
   readonly traits = { kind: 'in-process' } as const
@@ -80,8 +80,8 @@ export class ReferenceStore implements SyncStore {
   take(requests: readonly TakeRequest[]): WholeTakeResult {
     const parsed = limitsOf(requests)
     const { limits } = parsed
-    const looks = limits.map((limit) => this.#decide(limit, 'peek'))
-    const allowed = looks.every((look) => look.allowed)
+    const peeks = limits.map((limit) => this.#decide(limit, 'peek'))
+    const allowed = peeks.every((decision) => decision.allowed)
     const decisions = limits.map((limit) => this.#decide(limit, allowed ? 'take' : 'repair'))
     return takeResult(parsed, decisions, allowed)
   }
@@ -101,8 +101,8 @@ export class ReferenceStore implements SyncStore {
   takeUpTo(request: TakeUpToRequest): TakeUpToResult {
     const policy = assertTakeUpTo(request)
     const { key, min } = request
-    const look = this.#decide({ policy, key, cost: min }, 'peek')
-    const decision = this.#decide({ policy, key, cost: unitsToTake(look, request) }, 'take')
+    const peek = this.#decide({ policy, key, cost: min }, 'peek')
+    const decision = this.#decide({ policy, key, cost: unitsToTake(peek, request) }, 'take')
     return takeUpToResult(decision, this.#load({ policy, key }) as KeyState | undefined)
   }
 
@@ -154,7 +154,7 @@ export class ReferenceStore implements SyncStore {
     this.#closed = true
   }
 
-  /** Decides for one limit. A blocked key is only charged by a charge. */
+  /** Decides one limit. A blocked key is charged only by `charge`. */
   #decide(limit: TakeRequest, mode: Mode): Decision {
     const { policy } = limit
     const now = this.#clock.nowUs()

@@ -18,9 +18,9 @@ export type ReservationStep = { timeMs: number; key: string; policy: RatePolicy 
 )
 
 /**
- * A trace that a seed repeats exactly, of everything that can happen between a reserve and its settlement: checks,
- * charges, refunds, blocks, resets, other reservations, repeated and unknown ids, lapses, clocks that step back and
- * numbers that change. Both stores must keep expired states.
+ * Creates a reproducible random trace of reservations: checks, charges, refunds, blocks, resets, other reservations,
+ * repeated and unknown ids, lapses, clocks that step back and numbers that change. Both compared stores must keep expired
+ * states.
  */
 export function randomReservationTrace(
   seed: number,
@@ -74,7 +74,7 @@ export function randomReservationTrace(
   return steps
 }
 
-/** Runs a trace through a store on this clock. One result for each step; an error is its code. */
+/** Runs a trace on a store with this clock. Returns one result per step; for an error, its code. */
 export async function runReservationTrace(
   steps: readonly ReservationStep[],
   store: FullStore,

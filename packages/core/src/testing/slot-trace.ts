@@ -13,11 +13,13 @@ export type SlotStep = { timeMs: number } & (
   | { do: 'reset'; request: TakeRequest }
 )
 
+/** Options of `randomSlotTrace`. */
 export interface SlotTraceOptions {
+  /** The number of steps. */
   length: number
-  /** Lets the clock step back, a little and far. Default: false. */
+  /** Whether the clock can step back, a little or far. Default: false. */
   clockStepsBack?: boolean
-  /** Lets the policy's numbers change between steps. Default: false. */
+  /** Whether the policy's numbers can change between steps. Default: false. */
   numbersChange?: boolean
 }
 
@@ -25,8 +27,8 @@ export interface SlotTraceOptions {
 export type SlotAnswer = Decision | TakeResult | (boolean | undefined)[] | undefined
 
 /**
- * A trace of slots that a seed repeats exactly: acquired, alone and beside a rate limit, renewed in time and late,
- * released once and twice, expired on the microsecond. Ids return, so that a slot is acquired again while it is held.
+ * Creates a reproducible random trace of slots: acquired alone and beside a rate limit, renewed in time and late, released
+ * once and twice, expired to the microsecond. Ids are reused, so that a slot is also acquired again while it is held.
  */
 export function randomSlotTrace(seed: number, options: SlotTraceOptions): SlotStep[] {
   const { length, clockStepsBack = false, numbersChange = false } = options
@@ -55,7 +57,7 @@ export function randomSlotTrace(seed: number, options: SlotTraceOptions): SlotSt
   return steps
 }
 
-/** Runs a trace of slots through a store on this clock. One result for each step. */
+/** Runs a trace of slots on a store with this clock. Returns one result per step. */
 export async function runSlotTrace(
   steps: readonly SlotStep[],
   store: Store & Pick<FullStore, 'release' | 'renew'>,

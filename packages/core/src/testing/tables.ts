@@ -8,10 +8,10 @@ import {
   tokenBucket,
 } from '../policy/index.js'
 
-/** A whole number of hours since the epoch, so that windows begin where the tables begin. */
+/** A whole number of hours since the epoch, so that windows begin at the start of the tables. */
 export const START_MS = 1_800_000_000_000
 
-/** One check: when (ms after the start) and how much, and the expected decision. */
+/** One check: its time in milliseconds after the start, its cost, and the expected decision. */
 export type Row = readonly [
   at: number,
   cost: number,

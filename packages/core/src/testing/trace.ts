@@ -10,33 +10,36 @@ import { START_MS } from './tables.js'
 /** One step of a trace: the operation, the key, the numbers of the policy, and the time. */
 export type TraceStep = { timeMs: number; key: string; policy: RatePolicy } & (
   | { do: 'check' | 'peek' | 'charge'; cost: number }
-  /** Gives back part of the decision of an earlier step, if that one was allowed. */
+  /** Gives back units of the decision of an earlier step, if it was allowed. */
   | { do: 'refund'; ofStep: number; cost: number }
   | { do: 'block'; durationMs: number }
   | { do: 'takeUpTo'; min: number; max: number; divisor: number }
   | { do: 'reset' }
 )
 
+/** A random trace and its seed: see `randomTrace`. */
 export interface RandomTrace {
   seed: number
   algorithm: AlgorithmName
   steps: TraceStep[]
 }
 
+/** Options of `randomTrace`. */
 export interface TraceOptions {
+  /** The number of steps. */
   length: number
-  /** Lets the clock step back, a little and far. Default: false. */
+  /** Whether the clock can step back, a little or far. Default: false. */
   clockStepsBack?: boolean
-  /** Lets the policy's numbers change between steps. Default: false. */
+  /** Whether the policy's numbers can change between steps. Default: false. */
   numbersChange?: boolean
   /** Adds steps of these operations. `block` also adds `blockFor` to some policies. Default: none. */
   operations?: readonly Operation[]
 }
 
 /**
- * A trace that a seed repeats exactly: bursts and pauses, steps on the very moments where windows turn and
- * units leave, refunds, resets. Run it through two stores and compare what `runTrace` returns. With either
- * option, a trace shows whether a store has deleted an expired state: both stores must keep them.
+ * Creates a reproducible random trace: bursts and pauses, steps exactly when windows begin and units expire, refunds,
+ * resets. Run it on two stores and compare the results of `runTrace`. With `clockStepsBack` or `numbersChange`, results
+ * depend on whether a store has deleted expired states, so both stores must keep them.
  */
 export function randomTrace(seed: number, algorithm: AlgorithmName, options: TraceOptions): RandomTrace {
   const { length, clockStepsBack = false, numbersChange = false, operations = [] } = options
@@ -75,7 +78,7 @@ export function randomTrace(seed: number, algorithm: AlgorithmName, options: Tra
   return { seed, algorithm, steps }
 }
 
-/** Runs a trace through a store on this clock. One answer for each step. */
+/** Runs a trace on a store with this clock. Returns one result per step. */
 export async function runTrace(
   { steps }: RandomTrace,
   store: Store,
@@ -87,13 +90,14 @@ export async function runTrace(
     const { policy, key } = step
     if (step.do === 'check') answers.push(await store.check({ policy, key, cost: step.cost }))
     else if (step.do === 'peek') answers.push(await store.peek({ policy, key, cost: step.cost }))
-    else if (step.do === 'charge') answers.push(await offered(store).charge({ policy, key, cost: step.cost }))
+    else if (step.do === 'charge')
+      answers.push(await fullStore(store).charge({ policy, key, cost: step.cost }))
     else if (step.do === 'block') {
-      await offered(store).block({ policy, key, durationMs: step.durationMs })
+      await fullStore(store).block({ policy, key, durationMs: step.durationMs })
       answers.push(undefined)
     } else if (step.do === 'takeUpTo') {
       const { min, max, divisor } = step
-      const { decision, ...taken } = await offered(store).takeUpTo({ policy, key, min, max, divisor })
+      const { decision, ...taken } = await fullStore(store).takeUpTo({ policy, key, min, max, divisor })
       answers.push({ ...decision, ...taken })
     } else if (step.do === 'refund') {
       const decision = answers[step.ofStep]
@@ -111,8 +115,8 @@ export async function runTrace(
   return answers
 }
 
-/** A trace has only steps of the requested operations. */
-function offered(store: Store): FullStore {
+/** The store with all operations of the trace. */
+function fullStore(store: Store): FullStore {
   return store as FullStore
 }
 
@@ -147,13 +151,13 @@ export function randomPolicy(random: Random, algorithm: AlgorithmName, mayBlock:
   return definePolicy({ ...common, ...sized, ...start, countDenied }) as RatePolicy
 }
 
-/** Large limits with large windows are where products pass 2^53. */
+/** Products of large limits and large windows exceed 2^53. */
 const LARGEST = {
   'fixed-window': 10 ** 15 - 1,
   'sliding-window-log': 100_000,
   'sliding-window-counter': 1_000_000_000,
 }
-/** Hours away from UTC on both sides, with and without daylight saving, one of half an hour. */
+/** Time zones on both sides of UTC, with and without daylight saving time, including one of half an hour. */
 const TIME_ZONES = ['UTC', 'Asia/Seoul', 'America/New_York', 'Australia/Lord_Howe']
 
 /** How far the time moves before a step, in microseconds. */
@@ -163,7 +167,7 @@ export function randomMove(random: Random, policy: RatePolicy, nowUs: number): n
   if (dice <= 14) return 0
   if (dice <= 22) return random.between(1, 3)
   if (dice <= 28) return random.between(1, Math.max(1, Math.floor(span / 3)))
-  // To the very edge of a window, and one microsecond to either side.
+  // To the edge of a window, or one microsecond to either side.
   if (dice <= 32) return toNextWindow(policy, span, nowUs) + random.between(-1, 1)
   if (dice <= 35) return span + random.between(-1, 1)
   if (dice <= 36) return random.between(span, 3 * span)

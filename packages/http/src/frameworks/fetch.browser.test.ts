@@ -22,7 +22,7 @@ const IMPORTS = {
   '@noble/hashes/crypto': `${hashesUrl}/crypto.js`,
 }
 
-// As text: a function would be rewritten by the test runner first.
+// As text, because the test runner would transform a function.
 const IN_THE_BROWSER = `(async () => {
   const { fixedWindow } = await import('@tidegate/core')
   const { rateLimit } = await import('@tidegate/http/fetch')

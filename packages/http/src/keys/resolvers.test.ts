@@ -82,7 +82,7 @@ it('different values have different keys', async () => {
     ['a', 'b%7Cuser:c'],
   ] as const
   expect(new Set(await Promise.all(pairs.map(([one, other]) => key(one, other)))).size).toBe(pairs.length)
-  // A user with the name of an address is not the client at that address.
+  // A user named like an address has another key than the address.
   const user = (name: string | null) =>
     firstOf(
       byUser(() => name),

@@ -190,7 +190,7 @@ describe('similar values have different keys', () => {
           return `{${alternatives.join('|')}}${i < parts.length - 1 ? after.replace(/[{}]/g, '$&$&') : ''}`
         })
         const parsed = parseTemplate(prefix.replace(/[{}]/g, '$&$&') + written.join(''))
-        /** Which alternative each expression comes to, and its value. */
+        /** The alternative that each expression uses, and its value. */
         const outcome = (given: typeof one) => {
           const found = parts.map(([{ sources, literal }]) => {
             const name = sources.find((source) => given[source] !== '')

@@ -14,7 +14,7 @@ import { failingStore, memoryStore, promisingStore } from '../../test/stores.js'
 import { defineRateLimit, type RequestOutcome } from './rate-limit.js'
 import { mergeOptions, type RateLimitOptions } from './rate-limit-options.js'
 
-// The part of a middleware that all frameworks share. test/cases.ts tests the adapters.
+// Tests of the framework-independent part of middleware. test/cases.ts tests the adapters.
 
 interface TestRequest {
   headers?: Record<string, string>

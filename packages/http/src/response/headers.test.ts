@@ -344,7 +344,7 @@ describe('with any decision', () => {
   })
 
   it('names are quoted, and cannot end the quotes', () => {
-    // No policy can have such a name, but an object that only looks like a policy can.
+    // No policy can have such a name, but a policy-like object can.
     const named = (name: string) =>
       draft10Headers([limit({ ...perUser, limit: 1, windowUs: 1e6, name } as Policy)])
     expect(named('a"b\\c')['RateLimit-Policy']).toBe('"a\\"b\\\\c";q=1;w=1')

@@ -21,40 +21,51 @@ import type { Suite } from './suite.js'
 import { testTakeUpTo } from './units-to-spare.js'
 import { testWindows } from './windows.js'
 
+/** Options of `testStore`. */
 export interface ConformanceOptions {
-  /** The test runner's own functions. */
+  /** `describe` of the test runner. */
   describe: (title: string, define: () => void) => void
+  /** `it` of the test runner. */
   it: RunTest & { skip?: RunTest }
-  /** Throws if the two are not alike: `assert.deepStrictEqual`, or `(a, b) => expect(a).toStrictEqual(b)`. */
+  /** A strict comparison: `assert.deepStrictEqual`, or `(a, b) => expect(a).toStrictEqual(b)`. */
   deepEqual: (actual: unknown, expected: unknown) => void
-  /** A store with nothing in it whose time is this clock's. It is closed after each test. */
+  /** Creates an empty store with the time of this clock. It is closed after each test. */
   open: (clock: ManualClock) => Store | Promise<Store>
-  /** The operations of `FullStore` that this store offers. Default: none. */
+  /** The operations of `FullStore` that the store implements. Default: none. */
   operations?: readonly Operation[]
-  /** Tests this store cannot pass, each with the reason why. Default: none. */
+  /** Tests that the store cannot pass, each with a reason. Default: none. */
   skip?: readonly Skip[]
 }
 
 type RunTest = (title: string, test: () => Promise<void>) => void
 
+/** A test of `testStore` to skip. */
 export interface Skip {
-  /** The test's title. */
+  /** The title of the test. */
   test: string
+  /** Why the store cannot pass it. */
   reason: string
 }
 
-/** The contract of every store as tests, for stores of your own. */
+/**
+ * Defines the tests of the `Store` contract, for a store of your own.
+ *
+ * @example
+ * ```ts
+ * testStore({ describe, it, deepEqual: assert.deepStrictEqual, open: (clock) => new MyStore({ clock }) })
+ * ```
+ */
 export function testStore(options: ConformanceOptions): void {
   const { describe, it, deepEqual, open, operations = [], skip = [] } = options
-  const left = new Set(skip.map(({ test }) => test))
+  const unusedSkips = new Set(skip.map(({ test }) => test))
 
   function promise(title: string, test: (store: Store, clock: ManualClock) => Promise<void>): void {
-    const skipped = skip.find((entry) => entry.test === title)
-    left.delete(title)
-    if (skipped !== undefined) {
-      // With the runner's own skip where it has one, so that its report counts it.
+    const skipEntry = skip.find((entry) => entry.test === title)
+    unusedSkips.delete(title)
+    if (skipEntry !== undefined) {
+      // Uses `skip` of the runner if it has one, so that its report counts the test.
       const run = it.skip ?? it
-      run(`${title} (skipped: ${skipped.reason})`, async () => {})
+      run(`${title} (skipped: ${skipEntry.reason})`, async () => {})
       return
     }
     it(title, async () => {
@@ -94,6 +105,6 @@ export function testStore(options: ConformanceOptions): void {
   if (operations.includes('release') && operations.includes('renew')) testSlots(suite)
 
   describe('the skip list', () => {
-    it('names existing tests', async () => deepEqual([...left], []))
+    it('names existing tests', async () => deepEqual([...unusedSkips], []))
   })
 }

@@ -14,14 +14,14 @@ import {
 import type { Operation } from '../../store/operations.js'
 import type { FullStore, Store } from '../../store/store.js'
 
-/** The tools of the tests of each topic. */
+/** The functions for the tests of each topic. */
 export interface Suite {
   describe: (title: string, define: () => void) => void
-  /** The operations that the store offers beside those of `Store`. */
+  /** The operations of `FullStore` that the store implements. */
   operations: readonly Operation[]
-  /** One promise of every store, as a test with a new store on a clock that starts at `START_MS`. */
+  /** Defines a test for every store. It gets a new store with a clock that starts at `START_MS`. */
   promise: (title: string, test: (store: Store, clock: ManualClock) => Promise<void>) => void
-  /** The same for a store that offers more than `Store`. */
+  /** Defines a test for stores with operations of `FullStore`. */
   promiseOfFull: (title: string, test: (store: FullStore, clock: ManualClock) => Promise<void>) => void
   deepEqual: (actual: unknown, expected: unknown) => void
 }
@@ -34,12 +34,12 @@ export const EACH: readonly RatePolicy[] = [
   leakyBucket({ capacity: 10, leakRate: '10/1m', name: 'each-leaky' }),
 ]
 
-/** The same numbers under one name. */
+/** The same policy under a common name. */
 export function renamed(policy: Policy): Policy {
   return definePolicy({ ...policy, name: 'shared-name' })
 }
 
-/** The code of the error that a call fails with. */
+/** Returns the code of the error of a call. */
 export async function codeOf(call: () => unknown): Promise<string> {
   try {
     await call()
@@ -53,7 +53,7 @@ export async function take(store: Store, policy: Policy, key: string, cost = 1):
   return store.check({ policy, key, cost })
 }
 
-/** Checks one unit at a time until one is denied, and counts. */
+/** Checks one unit at a time until a check is denied. Returns the number of allowed checks. */
 export async function fill(store: Store, policy: Policy, key: string): Promise<number> {
   for (let count = 0; ; count++) if (!(await take(store, policy, key)).allowed) return count
 }
