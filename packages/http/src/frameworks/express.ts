@@ -44,6 +44,7 @@ const ADAPTER: FrameworkAdapter<Request> = {
     message: (request) => request,
     url: (request) => request.originalUrl,
     routed: (request) => `${request.baseUrl}${request.path}`,
+    mount: (request) => request.baseUrl,
     // Known only to middleware of the route itself.
     route: (request) =>
       request.route === undefined ? undefined : `${mountOf(request)}${request.route.path}`,

@@ -4,7 +4,7 @@ import { handlerMethod } from '../keys/sources.js'
 import { asError } from '../middleware/as-error.js'
 import { definesLimit } from '../middleware/define-checker.js'
 import type { PolicyUse } from '../middleware/policy-use.js'
-import { defineRateLimit, type FrameworkAdapter } from '../middleware/rate-limit.js'
+import { defineRateLimit } from '../middleware/rate-limit.js'
 import {
   assertRateLimitOptions,
   mergeOptions,
@@ -15,7 +15,7 @@ import {
 import { joinHeader, staleHeaders } from '../response/headers.js'
 import { fastifyTarget } from './fastify-target.js'
 import { fastifyProxies } from './framework-proxies.js'
-import { nodeReader } from './node-facts.js'
+import { type NodeSource, nodeReader } from './node-facts.js'
 import { hold, refundAfterSend, releaseAfterResponse } from './node-response.js'
 
 export type { RateLimitEvent }
@@ -51,7 +51,7 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     throw optionInvalid('hook', message)
   }
   const shared = withStore(own)
-  const defaultHook = global ? hookOf(shared, { user: shared }) : undefined
+  const defaultHook = global ? hookOf(shared, { user: shared }, app.prefix) : undefined
   /** By the `config` of a route, which is one object for all its requests. */
   const hooks = new WeakMap<object, Hook | undefined>()
   const earlierRoutes = new Map<string, object>()
@@ -61,7 +61,8 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     if (config?.rateLimit === undefined) return defaultHook
     if (hooks.has(config)) return hooks.get(config)
     const own = config.rateLimit
-    const made = own === false ? undefined : hookOf(mergeOptions(shared, own), useOf(route, config, own))
+    const made =
+      own === false ? undefined : hookOf(mergeOptions(shared, own), useOf(route, config, own), app.prefix)
     hooks.set(config, made)
     return made
   }
@@ -129,8 +130,9 @@ Object.assign(rateLimit, {
   [Symbol.for('fastify.display-name')]: '@tidegate/http',
 })
 
-function hookOf(options: FastifyRouteRateLimitOptions, use: PolicyUse): Hook {
-  const { check } = defineRateLimit(options, { ...ADAPTER, use })
+function hookOf(options: FastifyRouteRateLimitOptions, use: PolicyUse, mount: string): Hook {
+  const reader = nodeReader({ ...SOURCE, mount: () => mount })
+  const { check } = defineRateLimit(options, { ...ADAPTER, reader, use })
   const { handler } = options
 
   /** Whether the request passes. If not, the response is sent, or the client is gone. */
@@ -173,14 +175,11 @@ async function respondWith(returned: unknown, reply: FastifyReply): Promise<void
   if (payload !== undefined && payload !== reply && !reply.sent) reply.send(payload)
 }
 
-const ADAPTER: FrameworkAdapter<FastifyRequest> = {
-  name: 'rateLimit',
-  optionNames: ['handler'],
-  isLazy: true,
-  reader: nodeReader({
-    message: (request) => request.raw,
-    url: fastifyTarget,
-    route: (request) => request.routeOptions.url,
-    proxies: fastifyProxies,
-  }),
+const ADAPTER = { name: 'rateLimit', optionNames: ['handler'], isLazy: true }
+
+const SOURCE: NodeSource<FastifyRequest> = {
+  message: (request) => request.raw,
+  url: fastifyTarget,
+  route: (request) => request.routeOptions.url,
+  proxies: fastifyProxies,
 }

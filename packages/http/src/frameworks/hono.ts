@@ -27,6 +27,7 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
           rest: [context.env],
           peer: peer && (() => peer(context)),
           route: () => handlersPath(context),
+          mount: () => mountOf(context),
         }),
       identity: (context) => context.req.raw,
     },
@@ -53,6 +54,12 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
     }
     return undefined
   }
+}
+
+/** The base path of the application that the middleware is used in. Older versions of Hono do not expose it. */
+function mountOf({ req }: Context): string | undefined {
+  const { basePath = '/' } = req.matchedRoutes[req.routeIndex] as Partial<RouterRoute>
+  return basePath === '/' ? undefined : basePath
 }
 
 /**

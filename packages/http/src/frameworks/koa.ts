@@ -7,6 +7,7 @@ import {
   type RequestOutcome,
 } from '../middleware/rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { targetOf } from '../path/target.js'
 import { koaProxies } from './framework-proxies.js'
 import { nodeReader } from './node-facts.js'
 import { hold, refundAfterSend, releaseAfterResponse, setHeaders } from './node-response.js'
@@ -83,6 +84,12 @@ function keepHeaders(error: unknown, context: Context, headers: RequestOutcome<C
   Object.assign(error, { headers: { ...Object.fromEntries(all), ...own } })
 }
 
+/** koa-mount sets `mountPath`, of nested mounts only the inner one, and removes the prefix from `path`. */
+function mountOf({ mountPath, path, originalUrl }: Context): string | undefined {
+  const whole = typeof mountPath === 'string' ? targetOf(originalUrl).path : ''
+  return whole.endsWith(path) ? whole.slice(0, -path.length) : undefined
+}
+
 const ADAPTER: FrameworkAdapter<Context> = {
   name: 'rateLimit()',
   optionNames: ['handler'],
@@ -91,6 +98,7 @@ const ADAPTER: FrameworkAdapter<Context> = {
     url: (context) => context.originalUrl,
     // Unknown once a mounted router has removed its prefix.
     routed: (context) => (context.url === context.originalUrl ? context.path : undefined),
+    mount: mountOf,
     // Set by @koa/router for its own middleware.
     route: (context) => (typeof context._matchedRoute === 'string' ? context._matchedRoute : undefined),
     proxies: koaProxies,

@@ -14,6 +14,7 @@ import type { RequestFacts } from '../request.js'
 import { defineMatch, type RuleInput, ruleInvalid } from '../rules/rules.js'
 import type { Checker, CheckResult, LimitDecision } from './checker.js'
 import { type CostOption, parseCost } from './cost.js'
+import { createMountCheck, type MountedRule } from './mounted-rules.js'
 import { type PolicyUse, policyFor } from './policy-use.js'
 import { releaseOf } from './release.js'
 
@@ -38,7 +39,10 @@ export function checkByRules<Request>(
   store: Store,
   rules: readonly ParsedRule<Request>[],
   reportKeyUndefined: (facts: RequestFacts) => void,
+  reportRuleMounted: (rule: MountedRule) => void = () => {},
 ): Checker<Request> {
+  const checkMount = createMountCheck(rules, reportRuleMounted)
+
   async function takeRequestOf(
     rule: ParsedRule<Request>,
     request: Request,
@@ -75,6 +79,7 @@ export function checkByRules<Request>(
     policies: rules.flatMap(({ policy }) => policy ?? []),
     async check(request, facts) {
       const matching = rules.filter(({ matches }) => matches(facts))
+      checkMount(facts, matching)
       // Read everything before charging anything: an error in one rule must not charge another.
       const requests = await Promise.all(matching.map((rule) => takeRequestOf(rule, request, facts)))
       const entries: Entry[] = []
@@ -122,6 +127,7 @@ function checkResultOf(
 
 export interface ParsedRule<Request> {
   name: string | undefined
+  match: NonNullable<RuleInput['match']>
   matches: (facts: RequestFacts) => boolean
   key: KeyResolver<Request>
   /** Undefined if it depends on the request. */
@@ -147,7 +153,7 @@ export function parseRule<Request>(
     throw ruleInvalid('name', `name must be a string, got ${show(name)}.`)
   }
   const matches = defineMatch(match)
-  const common = { name, matches, key: resolverOf(key) }
+  const common = { name, match, matches, key: resolverOf(key) }
   if (typeof policy === 'function') {
     const namedPolicies = new WeakMap<Policy, Policy>()
     const policyOf = async (request: Request): Promise<Policy> => {

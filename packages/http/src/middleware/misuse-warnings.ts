@@ -1,6 +1,7 @@
 import { type ErrorCode, show, warn } from '@tidegate/core'
 import type { ProxyWarnings } from '../address/client-ip.js'
 import type { LimitDecision } from './checker.js'
+import type { MountedRule } from './mounted-rules.js'
 
 /*
  * Warnings about likely misuse: requests that pass uncounted or count twice although nothing fails. Each is written
@@ -14,6 +15,8 @@ export interface MisuseWarnings extends ProxyWarnings {
   recordCheck(request: object, limits: readonly LimitDecision[]): void
   /** The middleware was called. */
   recordCall(): void
+  /** A rule cannot match, because its path is written without the mount path. Called once for each rule. */
+  reportRuleMounted(rule: MountedRule): void
   /** A refund failed, because `refundWhen` threw or the store cannot refund. */
   reportRefundFailed(error: unknown): void
 }
@@ -92,6 +95,14 @@ export function createMisuseWarnings(name: string, storeIdentity: object, isLazy
       )
     },
 
+    reportRuleMounted({ rule, pattern, mount, path }) {
+      const whole = pattern === '/' ? mount : `${mount}${pattern}`
+      warn(
+        'RULE_UNREACHABLE',
+        `${name}: the rule ${show(rule)} matches ${show(pattern)}, but this middleware is mounted at ${show(mount)} and sees ${show(path)}, so nothing is counted. Write match: { path: ${show(whole)} }.`,
+      )
+    },
+
     reportRefundFailed(error) {
       warnOnce('REFUND_INVALID', `a refund failed, although refundWhen is set: ${show(String(error))}.`)
     },
@@ -118,6 +129,7 @@ export const NO_WARNINGS: MisuseWarnings = {
   reportProxiesGuessed() {},
   recordCheck() {},
   recordCall() {},
+  reportRuleMounted() {},
   reportRefundFailed() {},
 }
 

@@ -8,6 +8,7 @@ import type { CheckResult } from './checker.js'
 import { defineChecker } from './define-checker.js'
 import { defineListener } from './listeners.js'
 import { createMisuseWarnings, NO_WARNINGS } from './misuse-warnings.js'
+import type { MountedRule } from './mounted-rules.js'
 import type { PolicyUse } from './policy-use.js'
 import {
   assertFits,
@@ -79,7 +80,7 @@ export function defineRateLimit<Request>(
   assertRateLimitOptions(name, options, optionNames)
   const { skip, enforce = true, queue = false, refundWhen } = options
   const { standards = ['legacy', 'draft-10'], format = 'accept', status = 429, body } = options
-  const checker = defineChecker(options, use, reportKeyUndefined)
+  const checker = defineChecker(options, use, reportKeyUndefined, reportRuleMounted)
   const warnings =
     options.warnings === false ? NO_WARNINGS : createMisuseWarnings(name, checker.storeIdentity, isLazy)
   assertFits(options, checker.policies, checker.refund !== undefined)
@@ -98,6 +99,10 @@ export function defineRateLimit<Request>(
     if (withoutAddress.has(facts) && facts.isGone !== true)
       throw addressUnknown(name, optionNames.includes('peer'))
     warnings.reportKeyUndefined()
+  }
+
+  function reportRuleMounted(rule: MountedRule): void {
+    warnings.reportRuleMounted(rule)
   }
 
   function outcomeOf(request: Request, facts: RequestFacts, result: CheckResult): RequestOutcome<Request> {
