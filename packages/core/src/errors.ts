@@ -1,3 +1,5 @@
+import { nearestWords } from './nearest-words.js'
+
 /** Every code Tidegate can raise or warn with. `docs/errors.md` has a section for each; a test compares the two. */
 export const ERROR_CODES = [
   'POLICY_INVALID',
@@ -77,13 +79,22 @@ export function errorDocs(code: ErrorCode): string {
 export function show(value: unknown): string {
   let text: string
   try {
-    text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value))
+    text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value, showFunction) ?? String(value))
+    text = text.replace(/"(\[(?:function|class)[\w$ ]*\])"/g, '$1')
   } catch {
     // Do not call methods of the value again: they may throw again.
     text = `[${typeof value}]`
   }
   if (typeof value === 'number') text = String(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+/** JSON leaves functions out of objects, and turns them into null in lists. */
+function showFunction(_: string, value: unknown): unknown {
+  if (typeof value !== 'function') return value
+  const kind = /^class\b/.test(Function.prototype.toString.call(value)) ? 'class' : 'function'
+  const { name } = value
+  return typeof name === 'string' && /^[\w$]+$/.test(name) ? `[${kind} ${name}]` : `[${kind}]`
 }
 
 /** Rejects options that are not an object or have an unknown name: a typo must not silently become a default. */
@@ -94,8 +105,14 @@ export function assertOptions(of: string, options: unknown, known: readonly stri
   }
   for (const field of Object.keys(options)) {
     if (known.includes(field)) continue
-    throw new TidegateError('OPTION_INVALID', `${of} has no option ${show(field)}; it takes ${list}.`, {
-      field,
-    })
+    throw new TidegateError('OPTION_INVALID', `${of} has no option ${unknownName(field, known)}.`, { field })
   }
+}
+
+/** The end of a message about an unknown name: the name, those that are most similar, and all names. */
+export function unknownName(name: string, names: readonly string[], list = names.join(', ')): string {
+  const near = nearestWords(name, names).map(show)
+  return near.length === 0
+    ? `${show(name)}; it takes ${list}`
+    : `${show(name)}; did you mean ${near.join(' or ')}? It takes ${list}`
 }

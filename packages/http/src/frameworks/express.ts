@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express'
 import { type DeniedRequest, defineRateLimit, type FrameworkAdapter } from '../middleware/rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
 import { targetOf } from '../path/target.js'
 import { expressProxies } from './framework-proxies.js'
 import { nodeReader } from './node-facts.js'
@@ -31,6 +32,8 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressRateLimit {
   const { handler } = options
 
   return function rateLimit(anyRequest, response, next) {
+    if (typeof response?.setHeader !== 'function' || typeof next !== 'function')
+      throw wrongArguments('rateLimit() of @tidegate/http/express', 'a request of Express', anyRequest)
     const request = anyRequest as Request
     const deny = handler && (({ event }: DeniedRequest<Request>) => handler(request, response, next, event))
     void limitRequest(limiter, request, { response, next, deny })

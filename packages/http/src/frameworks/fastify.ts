@@ -1,4 +1,4 @@
-import { optionInvalid, show } from '@tidegate/core'
+import { optionInvalid, show, TidegateError } from '@tidegate/core'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { handlerMethod } from '../keys/sources.js'
 import { asError } from '../middleware/as-error.js'
@@ -12,6 +12,7 @@ import {
   type RateLimitOptions,
   withStore,
 } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
 import { joinHeader, staleHeaders } from '../response/headers.js'
 import { fastifyTarget } from './fastify-target.js'
 import { fastifyProxies } from './framework-proxies.js'
@@ -43,7 +44,14 @@ declare module 'fastify' {
 type Hook = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
 /** `app.register(rateLimit, { limit: 100, window: '1m' })`. Limits earlier routes and requests without a route too. */
-export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
+export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = (app, options) => {
+  // Not in an async function: another framework may not report a rejection.
+  if (typeof app?.addHook !== 'function')
+    throw wrongArguments('rateLimit of @tidegate/http/fastify', 'an instance of Fastify', app)
+  return register(app, options)
+}
+
+const register: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
   assertRateLimitOptions('rateLimit', options, ['handler', 'global', 'hook'])
   const { global = true, hook = 'onRequest', ...own } = options
   if (!HOOKS.includes(hook)) {
@@ -62,7 +70,9 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     if (hooks.has(config)) return hooks.get(config)
     const own = config.rateLimit
     const made =
-      own === false ? undefined : hookOf(mergeOptions(shared, own), useOf(route, config, own), app.prefix)
+      own === false
+        ? undefined
+        : inRoute(route, own, () => hookOf(mergeOptions(shared, own), useOf(route, config, own), app.prefix))
     hooks.set(config, made)
     return made
   }
@@ -109,6 +119,25 @@ interface RouteConfig {
   rateLimit?: FastifyRouteRateLimitOptions | false
   [PLACE]?: string
 }
+
+/** Adds the route to the errors of its options. */
+function inRoute<T>(route: Route, own: FastifyRouteRateLimitOptions, make: () => T): T {
+  try {
+    return make()
+  } catch (cause) {
+    if (!(cause instanceof TidegateError)) throw cause
+    const { code, field, message } = cause
+    const replaced =
+      definesLimit(own) && NUMBERS.includes(field) ? " Options of a route replace the plugin's limit." : ''
+    throw new TidegateError(code, `config.rateLimit of ${placeOf(route)}: ${message}${replaced}`, {
+      ...(field !== undefined && { field }),
+      cause,
+    })
+  }
+}
+
+/** The fields of a limit that a route could be thought to inherit. */
+const NUMBERS: readonly unknown[] = ['limit', 'window', 'capacity', 'refillRate', 'leakRate']
 
 /** Requests do not know the constraints of their route, so `onRoute` writes the place into the route's `config`. */
 const PLACE = Symbol.for('@tidegate/http: place')

@@ -1,4 +1,4 @@
-import type { Context, Middleware } from 'koa'
+import type { Context, Middleware, Next } from 'koa'
 import { asError } from '../middleware/as-error.js'
 import {
   type DeniedRequest,
@@ -7,6 +7,7 @@ import {
   type RequestOutcome,
 } from '../middleware/rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
 import { targetOf } from '../path/target.js'
 import { koaProxies } from './framework-proxies.js'
 import { nodeReader } from './node-facts.js'
@@ -42,7 +43,14 @@ export function rateLimit(options: KoaRateLimitOptions): Middleware {
     }
   }
 
-  return async function rateLimit(context, next) {
+  return function rateLimit(context, next) {
+    // Not in an async function: a rejection would leave the request of another framework without a response.
+    if (typeof context?.res?.setHeader !== 'function' || typeof next !== 'function')
+      throw wrongArguments('rateLimit() of @tidegate/http/koa', 'a context of Koa', context)
+    return limit(context, next)
+  }
+
+  async function limit(context: Context, next: Next): Promise<void> {
     const { isGone, denial, headers, holdMs, refundFor, release } = await check(context)
     if (release !== undefined) releaseAfterResponse(context.res, release)
     if (isGone) return

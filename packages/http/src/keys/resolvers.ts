@@ -96,6 +96,13 @@ export function allOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): 
 /** The resolver for the option `key`. */
 export function resolverOf<Request>(option: KeyOption<Request>): KeyResolver<Request> {
   if (typeof option === 'string') return parseTemplate(option)
+  const call = callOf(option)
+  if (call !== undefined) {
+    throw optionInvalid(
+      'key',
+      `key must be a resolver, got the function that creates it. Write key: ${call}.`,
+    )
+  }
   if (typeof option === 'function') {
     return {
       async resolve(_, request) {
@@ -110,6 +117,21 @@ export function resolverOf<Request>(option: KeyOption<Request>): KeyResolver<Req
     `key must be a template such as 'ip:{ip}', a function of the request, or a resolver such as byIp(), got ${show(option)}.`,
   )
 }
+
+/** How to call a function of this file that was passed without being called. */
+function callOf(value: unknown): string | undefined {
+  return CALLS.get(value)
+}
+
+const CALLS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [byIp, 'byIp()'],
+  [byHeader, "byHeader('x-user-id')"],
+  [byApiKey, 'byApiKey()'],
+  [byRoute, 'byRoute()'],
+  [byUser, 'byUser((request) => request.user?.id)'],
+  [firstOf, 'firstOf(byApiKey(), byIp())'],
+  [allOf, 'allOf(byRoute(), byIp())'],
+])
 
 function joined(keys: (string | undefined)[]): string | undefined {
   let text = ''
@@ -127,7 +149,12 @@ export function keyTextOf(found: KeyValue): string | undefined {
   if (typeof found === 'string') return found
   // NaN is rejected: all clients without a number would share one key.
   if (typeof found === 'bigint' || Number.isFinite(found)) return String(found)
-  const message = `The key of a request must be a string, a number or a bigint, got ${show(found)}. Return for example \`user:\${id}\`.`
+  const isUncalled =
+    typeof found === 'function' || typeof (found as { resolve?: unknown }).resolve === 'function'
+  const advice = isUncalled
+    ? 'Call a function that creates a resolver: write key: byIp().'
+    : `Return for example \`user:\${id}\`.`
+  const message = `The key of a request must be a string, a number or a bigint, got ${show(found)}. ${advice}`
   throw new TidegateError('KEY_INVALID', message, { field: 'key' })
 }
 
@@ -138,8 +165,10 @@ function nameOf(header: string): string {
 function assertResolvers(of: string, resolvers: readonly unknown[]): void {
   const isRight = (one: unknown) => typeof (one as Partial<KeyResolver> | undefined)?.resolve === 'function'
   if (resolvers.length > 0 && resolvers.every(isRight)) return
+  const wrong = resolvers.find((one) => !isRight(one))
+  const call = callOf(wrong)
   throw optionInvalid(
     'key',
-    `${of}() takes resolvers such as byUser(…), byApiKey() and byIp(), got ${show(resolvers)}.`,
+    `${of}() takes resolvers such as byUser(…), byApiKey() and byIp(), got ${show(resolvers.length === 0 ? resolvers : wrong)}.${call === undefined ? '' : ` Write ${call}.`}`,
   )
 }
