@@ -1,7 +1,9 @@
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
-import { assertPolicy } from '../policy/index.js'
+import { optionInvalid } from '../options.js'
+import { isPolicy } from '../policy/assert-policy.js'
+import { assertPolicy, type Policy } from '../policy/index.js'
 import { TEST_ENVIRONMENT } from '../resilience/index.js'
 import { acquire } from '../slots/acquire.js'
 import { createRenewals, renewals } from '../slots/renewals.js'
@@ -22,6 +24,7 @@ export function createLimiter(options: LimiterOptions<SyncStore>): SyncLimiter
 export function createLimiter(options: LimiterOptions<AsyncStore>): AsyncLimiter
 export function createLimiter(options: LimiterOptions): Limiter
 export function createLimiter(options: LimiterOptions): Limiter {
+  if (isPolicy(options)) throw policyAsOptions(options)
   assertOptions('createLimiter()', options, ['policy', 'store', 'failure'])
   const { policy } = options
   assertPolicy(policy)
@@ -68,6 +71,14 @@ export function createLimiter(options: LimiterOptions): Limiter {
     reset: (key: string) => store.reset({ policy, key }),
     ready: () => whenReady(bareStore, policy),
   })
+}
+
+function policyAsOptions({ algorithm }: Policy): TidegateError {
+  const factory = algorithm.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return optionInvalid(
+    'policy',
+    `createLimiter() takes options, got a policy. Write createLimiter({ policy: ${factory}({ … }) }).`,
+  )
 }
 
 function durationMsOf(duration: Duration): number {

@@ -1,4 +1,5 @@
 import { sharedByCopies } from '../copies.js'
+import { show, type TidegateError } from '../errors.js'
 import { optionInvalid } from '../options.js'
 import { type FailureOptions, parseFailureOptions, withFallback } from '../resilience/index.js'
 import { notAStore } from '../store/not-a-store.js'
@@ -10,7 +11,10 @@ export function guardedStore(store: Store, failure: FailureOptions | false | und
     throw optionInvalid('store', notAStore(store))
   }
   // Validated even if not used, so that invalid options are reported before a memory store is replaced by a remote one.
-  if (failure !== undefined && failure !== false) parseFailureOptions(failure)
+  if (failure !== undefined && failure !== false) {
+    if (typeof failure !== 'object' || failure === null) throw failureInvalid(failure)
+    parseFailureOptions(failure, 'failure')
+  }
   if (store.traits?.kind !== undefined || failure === false) return store
   if (failure !== undefined) return withFallback(store, failure)
   let shared = guarded.get(store)
@@ -19,6 +23,13 @@ export function guardedStore(store: Store, failure: FailureOptions | false | und
     guarded.set(store, shared)
   }
   return shared
+}
+
+function failureInvalid(failure: unknown): TidegateError {
+  return optionInvalid(
+    'failure',
+    `failure must be an object such as { deadlineMs: 100 }, or false, got ${show(failure)}. Leave it out for the defaults.`,
+  )
 }
 
 /** By the store inside, so that limiters on one store share its circuit breaker. */

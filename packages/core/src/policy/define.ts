@@ -1,4 +1,4 @@
-import { show } from '../errors.js'
+import { show, unknownName } from '../errors.js'
 import { markPolicy } from './assert-policy.js'
 import {
   blockForOf,
@@ -66,7 +66,7 @@ export function define<P extends Policy>(algorithm: P['algorithm'], options: obj
   for (const field of Object.keys(options)) {
     if (fields.includes(field)) continue
     const list = `${fields.slice(0, -1).join(', ')} and ${fields.at(-1)}`
-    throw invalidPolicy(field, `${algorithm} has no ${show(field)}; it takes ${list}.`)
+    throw invalidPolicy(field, `${algorithm} has no ${unknownName(field, fields, list)}.`)
   }
   const input = options as Record<string, unknown>
   const [limitField, paceField] = FIELDS[algorithm]

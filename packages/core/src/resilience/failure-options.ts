@@ -32,9 +32,9 @@ export const TEST_ENVIRONMENT = Symbol('tidegate.test-environment')
 const MAX_DEADLINE_MS = 60_000
 const MAX_MAX_IN_FLIGHT = 1_000_000
 
-/** The options with their defaults; rejects invalid ones. */
-export function parseFailureOptions(options: FailureOptions) {
-  assertOptions('withFallback()', options, ['deadlineMs', 'connectTimeoutMs', 'maxInFlight', 'onEvent'])
+/** The options with their defaults; rejects invalid ones. `of` is what takes them, for messages. */
+export function parseFailureOptions(options: FailureOptions, of = 'withFallback()') {
+  assertOptions(of, options, ['deadlineMs', 'connectTimeoutMs', 'maxInFlight', 'onEvent'])
   const { onEvent = warnOnChange() } = options
   const whole = { from: 1, isWhole: true }
   const deadline = { ...whole, to: MAX_DEADLINE_MS }

@@ -1,9 +1,9 @@
 import type { Decision } from '../decision.js'
-import { show } from '../errors.js'
 import { assertKey } from '../key.js'
 import { optionInvalid } from '../options.js'
 import { assertPolicy } from '../policy/index.js'
 import type { JointReservation } from '../reservations/handle.js'
+import { notAStore } from '../store/not-a-store.js'
 import { assertOperation } from '../store/operations.js'
 import { assertBlock, assertRefund, assertTakeUpTo } from '../store/requests.js'
 import {
@@ -70,8 +70,7 @@ export interface ResilientStore extends AsyncStore {
 export function withFallback(store: Store, options: FailureOptions = {}): ResilientStore {
   const { deadlineMs, connectTimeoutMs, maxInFlight, onEvent, timers, loop, clock, random } =
     parseFailureOptions(options)
-  if (typeof store?.check !== 'function')
-    throw optionInvalid('store', `store must be a Store, got ${show(store)}.`)
+  if (typeof store?.check !== 'function') throw optionInvalid('store', notAStore(store))
   const traits = store.traits ?? {}
   const longestWaitMs = Math.max(connectTimeoutMs, deadlineMs)
 

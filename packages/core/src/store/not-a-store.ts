@@ -5,6 +5,10 @@ export function notAStore(value: unknown): string {
   if (typeof value === 'string' && /^(?:redis|rediss|valkey|unix)[+\w]*:/.test(value)) {
     return `store must be a Store, got a URL. Write ${IMPORT_REDIS} and store: new RedisStore('${withoutPassword(value)}').`
   }
+  if (typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))) {
+    const { name } = value
+    return `store is the class ${name}; write store: new ${name}(${name === 'RedisStore' ? "'redis://localhost:6379'" : ''}).`
+  }
   if (isRedisClient(value)) {
     return `store must be a Store, got a Redis client. Write ${IMPORT_REDIS} and store: new RedisStore(client).`
   }

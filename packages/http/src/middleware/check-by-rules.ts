@@ -8,6 +8,7 @@ import {
   show,
   type TakeRequest,
   takeAndHold,
+  unknownName,
 } from '@tidegate/core'
 import { type KeyOption, type KeyResolver, resolverOf } from '../keys/resolvers.js'
 import type { RequestFacts } from '../request.js'
@@ -15,6 +16,7 @@ import { defineMatch, type RuleInput, ruleInvalid } from '../rules/rules.js'
 import type { Checker, CheckResult, LimitDecision } from './checker.js'
 import { type CostOption, parseCost } from './cost.js'
 import { createMountCheck, type MountedRule } from './mounted-rules.js'
+import { POLICY_FIELDS, policyCode } from './policy-fields.js'
 import { type PolicyUse, policyFor } from './policy-use.js'
 import { releaseOf } from './release.js'
 
@@ -146,7 +148,10 @@ export function parseRule<Request>(
   }
   for (const field of Object.keys(rule)) {
     if (RULE_FIELDS.includes(field)) continue
-    throw ruleInvalid(field, `A rule has no ${show(field)}; it takes ${RULE_FIELDS.join(', ')}.`)
+    if ((POLICY_FIELDS as readonly string[]).includes(field)) {
+      throw ruleInvalid(field, `${field} belongs to the policy of a rule. Write policy: ${policyCode(rule)}.`)
+    }
+    throw ruleInvalid(field, `A rule has no ${unknownName(field, RULE_FIELDS)}.`)
   }
   const { name, match = {}, policy, key = defaults.key, cost = defaults.cost } = rule
   if (name !== undefined && typeof name !== 'string') {
