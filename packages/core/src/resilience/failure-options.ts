@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.js'
 import { assertOptions, show } from '../errors.js'
 import { numberOption, optionInvalid } from '../options.js'
+import type { OnStoreFailure } from '../policy/index.js'
 import { platformTimers, type Timers } from '../timers.js'
 import { createEventLoopTime, eventLoopTime } from './event-loop-time.js'
 import type { FailureEvent } from './events.js'
@@ -35,7 +36,9 @@ const MAX_MAX_IN_FLIGHT = 1_000_000
 /** The options with their defaults; rejects invalid ones. `of` is what takes them, for messages. */
 export function parseFailureOptions(options: FailureOptions, of = 'withFallback()') {
   assertOptions(of, options, ['deadlineMs', 'connectTimeoutMs', 'maxInFlight', 'onEvent'])
-  const { onEvent = warnOnChange() } = options
+  /** The modes of the policies that were used so far. */
+  const modes = new Set<OnStoreFailure>()
+  const { onEvent = warnOnChange(modes) } = options
   const whole = { from: 1, isWhole: true }
   const deadline = { ...whole, to: MAX_DEADLINE_MS }
   if (typeof onEvent !== 'function') {
@@ -59,6 +62,7 @@ export function parseFailureOptions(options: FailureOptions, of = 'withFallback(
       otherwise: 5000,
     }),
     onEvent,
+    modes,
     timers,
     loop,
     clock,

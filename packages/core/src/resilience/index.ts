@@ -68,7 +68,7 @@ export interface ResilientStore extends AsyncStore {
  * `createLimiter` does this to every store that needs it. `docs/operators/reliability.md` describes the behaviour.
  */
 export function withFallback(store: Store, options: FailureOptions = {}): ResilientStore {
-  const { deadlineMs, connectTimeoutMs, maxInFlight, onEvent, timers, loop, clock, random } =
+  const { deadlineMs, connectTimeoutMs, maxInFlight, onEvent, modes, timers, loop, clock, random } =
     parseFailureOptions(options)
   if (typeof store?.check !== 'function') throw optionInvalid('store', notAStore(store))
   const traits = store.traits ?? {}
@@ -88,6 +88,9 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     },
   })
   traits.onReachable?.(breakers.retrySoon)
+  traits.onUnreachable?.((error) => {
+    if (!hasAnswered && !isClosed) setUp(false, error)
+  })
   const waitMs = () => Math.max(SHORTEST_WAIT_MS, Math.ceil(breakers.waitMs()))
   const counts = createLocalCounts({ clock, now: timers.now, waitMs })
   const fallback = createFallback({
@@ -158,6 +161,8 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         }
       }
 
+      // Malformed requests are rejected by the store.
+      if (isUp) for (const request of requests) modes.add(request?.policy?.onStoreFailure)
       if (inFlight >= maxInFlight) return giveUp(TOO_MANY_IN_FLIGHT)
       const circuit = circuitOf(requests)
       const permit = circuit?.acquire() ?? 0

@@ -1,18 +1,19 @@
+import type { OnStoreFailure } from '../policy/index.js'
 import { warn } from '../warn.js'
 import type { FailureEvent } from './events.js'
 
 /**
  * Prints each change as one process warning: for limiters without an `onEvent` listener, so that a limit which does
- * not hold is never silent.
+ * not hold is never silent. `modes` are those of the policies that were used so far.
  */
-export function warnOnChange(): (event: FailureEvent) => void {
+export function warnOnChange(modes: ReadonlySet<OnStoreFailure>): (event: FailureEvent) => void {
   return (event) => {
     if (event.type === 'store') {
       if (event.isUp) warn('STORE_RECOVERED', 'The store is available again; limits are shared and exact.')
       else
         warn(
           'STORE_UNAVAILABLE',
-          `${messageOf(event.error)} Until the store is available, each policy decides by its onStoreFailure: 'open' allows every request.`,
+          `${messageOf(event.error)} Until the store is available, each policy decides by its onStoreFailure${meaningOf(modes)}.`,
         )
     }
     if (event.type === 'starved' && event.isStarved) {
@@ -28,6 +29,18 @@ export function warnOnChange(): (event: FailureEvent) => void {
       )
     }
   }
+}
+
+/** Names only modes that are used: another one would describe decisions that are never made. */
+function meaningOf(modes: ReadonlySet<OnStoreFailure>): string {
+  const used = Object.entries(MEANINGS).filter(([mode]) => modes.has(mode as OnStoreFailure))
+  return used.length === 0 ? '' : `: ${used.map(([mode, meaning]) => `'${mode}' ${meaning}`).join(', ')}`
+}
+
+const MEANINGS: Record<OnStoreFailure, string> = {
+  open: 'allows every request',
+  closed: 'denies every request',
+  local: 'counts in this process',
 }
 
 let hasWarnedOfListener = false

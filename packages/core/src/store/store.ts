@@ -102,6 +102,11 @@ export interface StoreTraits {
   waitsFor?(): string | undefined
   /** Calls the listener whenever the store becomes reachable again, so that it is tried at once. Default: never. */
   onReachable?(listener: () => void): void
+  /**
+   * Calls the listener with the reason, later and never during this call, whenever an attempt to connect has failed, so that a wrong
+   * address is reported before the first check. Default: never.
+   */
+  onUnreachable?(listener: (error: unknown) => void): void
 }
 
 /** A store in this process: plain values, no promises. */
