@@ -21,7 +21,10 @@ it.each<[object, string]>([
   ],
   [{ ...numbers, trustProxy: 2 }, 'write proxies: { hops: 2 }'],
   [{ ...numbers, trustedProxies: ['10.0.0.0/8'] }, "write proxies: { trusted: ['10.0.0.0/8'] }"],
-  [{ ...numbers, proxies: 1 }, 'proxies must be an object, got 1. Write proxies: { hops: 1 }.'],
+  [
+    { ...numbers, proxies: 1 },
+    'proxies must be an object of trusted, hops, header and ipv6Prefix, got 1. Write proxies: { hops: 1 }.',
+  ],
   [{ ...numbers, proxies: '10.0.0.1' }, "Write proxies: { trusted: ['10.0.0.1'] }."],
   [{ ...numbers, proxies: { hop: 1 } }, 'proxies has no option "hop"; did you mean "hops"?'],
   [{ limit: 2 }, "window is missing; write window: '1m'."],

@@ -35,7 +35,7 @@ export function defineProxies(options: ProxiesOptions = {}): Proxies {
   if (typeof options !== 'object' || Array.isArray(options))
     throw optionInvalid(
       'proxies',
-      `proxies must be an object, got ${show(options)}. Write ${proxiesCode(options)}.`,
+      `proxies must be an object of trusted, hops, header and ipv6Prefix, got ${show(options)}. Write ${proxiesCode(options)}.`,
     )
   assertOptions('proxies', options, ['trusted', 'hops', 'header', 'ipv6Prefix'])
   const { trusted = [], header = 'x-forwarded-for' } = options

@@ -50,8 +50,13 @@ describe('invalid options', () => {
   it.each<[string, object, string | undefined, RegExp]>([
     ['no limit', {}, 'limit', /Write limit and window, .*limit: 100, window: '1m'.*got none of them/],
     ['two limits', { limiter, policy: two }, 'policy', /got limiter and policy/],
-    ['an unknown option', { limiter, windows: 5 }, 'windows', /has no option "windows"; it takes/],
-    ['a limit without a window', { limit: 5 }, 'window', /window must be/],
+    [
+      'an unknown option',
+      { limiter, windows: 5 },
+      'windows',
+      /has no option "windows"; did you mean "window"\? It takes/,
+    ],
+    ['a limit without a window', { limit: 5 }, 'window', /window is missing; write window: '1m'/],
     [
       'numbers beside a policy',
       { limit: 5, window: '1m', policy: two },
@@ -95,8 +100,8 @@ describe('invalid options', () => {
     [
       'a list of proxies in place of options',
       { limiter, proxies: ['10.0.0.0/8'] },
-      undefined,
-      /takes an object of trusted, .*got \["10.0.0.0\/8"\]/,
+      'proxies',
+      /must be an object of trusted, .*got \["10.0.0.0\/8"\]/,
     ],
     ['an invalid limiter', { limiter: {} }, 'limiter', /made by createLimiter\(\)/],
     ['a store beside a limiter', { limiter, store: memoryStore() }, 'store', /Write it in createLimiter\(/],
@@ -110,13 +115,13 @@ describe('invalid options', () => {
       'a rule without a policy',
       { rules: [{ key: 'all' }] },
       'rules[0].policy',
-      /^rules\[0\]: A policy is made/,
+      /^rules\[0\]: policy is missing; write policy: fixedWindow/,
     ],
     [
       'a misspelt field',
       { rules: [{ policy: two }, { polcy: two }] },
       'rules[1].polcy',
-      /it takes name, match/,
+      /did you mean "policy"\? It takes name, match/,
     ],
     [
       'a rule with a bad match',
