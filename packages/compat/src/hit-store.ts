@@ -44,7 +44,7 @@ export function createHitStore<Settings extends HitStoreSettings>(
   options: TidegateStoreOptions,
   failureOptionOf: (settings: Settings) => OnStoreFailure,
 ): HitStore<Settings> {
-  const { name, onStoreFailure } = parseOptions(options)
+  const { name, onStoreFailure } = parseOptions(options, limiterOrStore)
   const engine = createEngine(limiterOrStore)
   const hits = createHits()
   /** Windows that are open although all their hits were taken back. To the store they look like unknown keys. */

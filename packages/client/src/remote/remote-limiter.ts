@@ -127,8 +127,8 @@ function limiterOf<P extends Policy | string>(
     reserve,
     settle,
     cancel,
-    async acquire(key: string) {
-      if (typeof visiblePolicy !== 'string') return acquire(key)
+    async acquire(...args: [key: string]) {
+      if (typeof visiblePolicy !== 'string') return acquire(...args)
       const message = `acquire renews its slot by the policy's ttl. Write the policy with its numbers, for example policy: concurrency({ limit: 10, ttl: '30s', name: '${visiblePolicy}' }).`
       throw optionInvalid('policy', message)
     },

@@ -67,10 +67,23 @@ export function createLimiter(options: LimiterOptions): Limiter {
     reserve: asTheStore(reserve),
     settle: asTheStore(settle),
     cancel: asTheStore(cancel),
-    acquire: asTheStore((key: string) => acquire(store, policy, key, renewedBy)),
+    acquire: asTheStore((key: string, ...others: unknown[]) => {
+      assertOnlyKey(others)
+      return acquire(store, policy, key, renewedBy)
+    }),
     reset: (key: string) => store.reset({ policy, key }),
     ready: () => whenReady(bareStore, policy),
   })
+}
+
+/** `check` and `wait` take more than a key: a cost or options must not be ignored here. */
+function assertOnlyKey(others: readonly unknown[]): void {
+  const other = others.find((value) => value !== undefined)
+  if (other === undefined) return
+  throw optionInvalid(
+    undefined,
+    `acquire takes only a key, got ${show(other)} after it. A call acquires one slot: write limiter.acquire('user:123').`,
+  )
 }
 
 function policyAsOptions({ algorithm }: Policy): TidegateError {

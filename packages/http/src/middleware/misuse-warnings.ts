@@ -17,6 +17,8 @@ export interface MisuseWarnings extends ProxyWarnings {
   recordCall(): void
   /** A rule cannot match, because its path is written without the mount path. Called once for each rule. */
   reportRuleMounted(rule: MountedRule): void
+  /** `refundWhen` has returned this value. */
+  checkRefundWhen(value: unknown): void
   /** A refund failed, because `refundWhen` threw or the store cannot refund. */
   reportRefundFailed(error: unknown): void
 }
@@ -107,6 +109,15 @@ export function createMisuseWarnings(name: string, storeIdentity: object, isLazy
       warnOnce('REFUND_INVALID', `a refund failed, although refundWhen is set: ${show(String(error))}.`)
     },
 
+    checkRefundWhen(value) {
+      if (typeof value === 'boolean') return
+      const effect = value ? 'counts as true' : 'counts as false'
+      warnOnce(
+        'REFUND_INVALID',
+        `refundWhen must return true or false, got ${show(value)}, which ${effect}. It is called with the status of the response, for example refundWhen: (status) => status >= 500.`,
+      )
+    },
+
     recordCall() {
       usage.calls++
       if (!isNew) return
@@ -130,6 +141,7 @@ export const NO_WARNINGS: MisuseWarnings = {
   recordCheck() {},
   recordCall() {},
   reportRuleMounted() {},
+  checkRefundWhen() {},
   reportRefundFailed() {},
 }
 

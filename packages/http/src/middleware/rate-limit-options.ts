@@ -40,7 +40,7 @@ export interface RateLimitOptions<Request> extends CheckerOptions<Request> {
   body?: string | object | ((event: RateLimitEvent<Request>) => string | object)
   /** Holds a request for the delay of a leaky bucket. Default: false. */
   queue?: boolean
-  /** Refunds a request by the status of its response. Default: no refunds. */
+  /** Called with the status of the response; true refunds the request. Default: no refunds. */
   refundWhen?: (status: number) => MaybePromise<boolean>
   /** With `false`, likely misuse is not reported. Default: true. */
   warnings?: boolean

@@ -254,6 +254,32 @@ describe('refunds', () => {
     warned.mockRestore()
   })
 
+  it.each([
+    ['nothing', () => undefined, 'got undefined, which counts as false', 2],
+    ['a number', () => 1, 'got 1, which counts as true', 0],
+    ['a promise of a text', async () => 'yes', 'got "yes", which counts as true', 0],
+  ])('by a function that returns %s are reported once', async (_, refundWhen, message, used) => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const limiter = limiterOf(two)
+    const { check } = define({ limiter, key: 'all', refundWhen: refundWhen as never })
+    for (let i = 0; i < 2; i++) {
+      refundFor(await check({}), 500)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(limiter.peek('all').remaining).toBe(2 - used)
+    expect(warned.mock.calls).toStrictEqual([
+      [
+        expect.stringMatching(
+          new RegExp(
+            `refundWhen must return true or false, ${message}\\. .* refundWhen: \\(status\\) => status >= 500\\.`,
+          ),
+        ),
+        { type: 'TidegateWarning', code: 'TIDEGATE_REFUND_INVALID' },
+      ],
+    ])
+    warned.mockRestore()
+  })
+
   it('return nothing for requests that passed while the store was unavailable', async () => {
     const refund = vi.fn()
     const store = { ...failingStore(), refund }

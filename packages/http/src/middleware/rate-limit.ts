@@ -166,10 +166,15 @@ export function defineRateLimit<Request>(
       warnings.reportRefundFailed(error)
       return undefined
     }
+    const isPromise = typeof (isDue as Promise<unknown> | undefined)?.then === 'function'
+    if (!isPromise) warnings.checkRefundWhen(isDue)
     if (!isDue) return undefined
-    if (typeof (isDue as Promise<unknown>).then !== 'function') return () => void refund(result)
+    if (!isPromise) return () => void refund(result)
     // Rejections are handled now, because the response may take longer than the promise.
-    const due = Promise.resolve(isDue).catch(warnings.reportRefundFailed)
+    const due = Promise.resolve(isDue).then((value) => {
+      warnings.checkRefundWhen(value)
+      return value
+    }, warnings.reportRefundFailed)
     return async () => {
       if (await due) await refund(result)
     }
