@@ -1,6 +1,5 @@
 import type { RequestFacts } from '../request.js'
-import { defineMatch } from '../rules/rules.js'
-import type { ParsedRule } from './check-by-rules.js'
+import { defineMatch, type RuleInput } from '../rules/rules.js'
 
 /** A rule that misses a request below the mount path, because its path is written without the mount path. */
 export interface MountedRule {
@@ -12,14 +11,20 @@ export interface MountedRule {
   readonly path: string
 }
 
+interface PathRule {
+  readonly name: string | undefined
+  readonly match: NonNullable<RuleInput['match']>
+  matches(facts: RequestFacts): boolean
+}
+
 /**
  * Returns a function that reports each such rule once. It is called with each request and the rules that match it. A rule
  * that has matched a request is not reported: one middleware can be mounted at several paths.
  */
-export function createMountCheck<Request>(
-  rules: readonly ParsedRule<Request>[],
+export function createMountCheck(
+  rules: readonly PathRule[],
   report: (rule: MountedRule) => void,
-): (facts: RequestFacts, matching: readonly ParsedRule<Request>[]) => void {
+): (facts: RequestFacts, matching: readonly PathRule[]) => void {
   const unseen = new Set(rules.filter(({ match }) => match.path !== undefined))
   /** Misuse appears early, so later requests are not inspected. */
   let inspectionsLeft = 10_000

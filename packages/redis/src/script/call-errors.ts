@@ -57,7 +57,7 @@ function loginAdvice(reason: string): string {
 }
 
 /** Some messages of Redis clients end in a period. They become a part of another sentence. */
-export function withoutPeriod(message: string): string {
+function withoutPeriod(message: string): string {
   return message.replace(/\.$/, '')
 }
 
