@@ -5,6 +5,7 @@ import {
   type Limiter,
   MemoryStore,
   type OnStoreFailure,
+  optionInvalid,
   type Policy,
   type Store,
   show,
@@ -17,11 +18,11 @@ export type LimiterOrStore = Limiter | Store
 
 /** Options of `tidegateStore`. */
 export interface TidegateStoreOptions {
-  /** The name under which the store keeps the counts. Default: generated from the numbers. */
+  /** The name under which the store keeps the counts. Not with a limiter. Default: generated from the numbers. */
   name?: string
   /**
    * The behaviour while the store is unavailable: `'open'` allows, `'closed'` fails the request, `'local'` counts in this
-   * process. Default: the library's own option, or `'open'` if it has none. Ignored for a limiter, whose policy decides.
+   * process. Default: the library's own option, or `'open'` if it has none. Not with a limiter, whose policy decides.
    */
   onStoreFailure?: OnStoreFailure
 }
@@ -89,14 +90,25 @@ const MAX_LIMITERS = 1000
 
 const PROBE = windowPolicy({ limit: 1, windowMs: 1000, name: 'compat-probe' })
 
-export function parseOptions(options: TidegateStoreOptions): TidegateStoreOptions {
+export function parseOptions(
+  options: TidegateStoreOptions,
+  limiterOrStore: LimiterOrStore | undefined,
+): TidegateStoreOptions {
   assertOptions('tidegateStore()', options, ['name', 'onStoreFailure'])
+  for (const field of ['name', 'onStoreFailure'] as const) {
+    const value = options[field]
+    if (value === undefined || !isLimiter(limiterOrStore)) continue
+    throw optionInvalid(
+      field,
+      `${field} belongs to the limiter's policy. Write it there, for example fixedWindow({ limit: 100, window: '1m', ${field}: ${show(value)} }), or pass a store: tidegateStore(store, { ${field}: ${show(value)} }).`,
+    )
+  }
   // Validates the options immediately, because the library's numbers may only be known at the first request.
   windowPolicy({ limit: 1, windowMs: 1000, ...options })
   return options
 }
 
-function isLimiter(value: LimiterOrStore): value is Limiter {
+function isLimiter(value: LimiterOrStore | undefined): value is Limiter {
   return typeof value === 'object' && value !== null && 'policy' in value && 'check' in value
 }
 

@@ -57,7 +57,7 @@ export function tidegateStore(
   limiterOrStore?: LimiterOrStore,
   options: TidegateStoreOptions = {},
 ): FastifyRateLimitStoreConstructor {
-  const parsed = parseOptions(options)
+  const parsed = parseOptions(options, limiterOrStore)
   const engine = createEngine(limiterOrStore)
   const routeName = createRouteNames(engine)
   let isReported = false

@@ -45,7 +45,7 @@ export function createHitStore<Settings extends HitStoreSettings>(
   options: TidegateStoreOptions,
   failureOptionOf: (settings: Settings) => OnStoreFailure,
 ): HitStore<Settings> {
-  const { name, onStoreFailure } = parseOptions(options)
+  const { name, onStoreFailure } = parseOptions(options, limiterOrStore)
   const engine = createEngine(limiterOrStore)
   const hits = createHits()
   /** The resets of windows whose hits were all taken back, for which the store has no state. */

@@ -35,7 +35,7 @@ export function tidegateStore<Db = RatelimiterDb>(
   limiterOrStore?: LimiterOrStore,
   options: TidegateStoreOptions = {},
 ): Db {
-  const { name = 'koa-ratelimit', onStoreFailure } = parseOptions(options)
+  const { name = 'koa-ratelimit', onStoreFailure } = parseOptions(options, limiterOrStore)
   const engine = createEngine(limiterOrStore)
   const hits = createHits()
 

@@ -42,7 +42,7 @@ export function tidegateStore(
   limiterOrStore?: LimiterOrStore,
   options: TidegateStoreOptions = {},
 ): ThrottlerStore {
-  const { name = 'throttler', onStoreFailure } = parseOptions(options)
+  const { name = 'throttler', onStoreFailure } = parseOptions(options, limiterOrStore)
   const engine = createEngine(limiterOrStore)
   const hits = createHits()
 

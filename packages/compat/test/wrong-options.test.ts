@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { MemoryStore } from '@tidegate/core'
+import { createLimiter, fixedWindow, MemoryStore } from '@tidegate/core'
 import express from 'express'
 import { rateLimit } from 'express-rate-limit'
 import { expect, it } from 'vitest'
 import { tidegateStore } from '../src/express-rate-limit.js'
+import { tidegateStore as forFastify } from '../src/fastify-rate-limit.js'
+import { tidegateStore as forKoa } from '../src/koa-ratelimit.js'
+import { tidegateStore as forNest } from '../src/nestjs-throttler.js'
 import { statusesOf } from './apps.mjs'
 
 it('express-rate-limit with passOnStoreError denies if two limits would share one count', async () => {
@@ -28,3 +31,15 @@ it('express-rate-limit with passOnStoreError denies if two limits would share on
     server.close()
   }
 })
+
+it.each(Object.entries({ tidegateStore, forFastify, forKoa, forNest }))(
+  '%s rejects options that belong to the policy of a limiter',
+  (_, storeOf) => {
+    const limiter = createLimiter({ policy: fixedWindow({ limit: 2, window: '1m', name: 'two' }) })
+    expect(() => storeOf(limiter, { name: 'login' })).toThrow(
+      /^name belongs to the limiter's policy\. .*or pass a store: tidegateStore\(store, \{ name: "login" \}\)\.$/,
+    )
+    expect(() => storeOf(limiter, { onStoreFailure: 'closed' })).toThrow(/^onStoreFailure belongs to/)
+    expect(() => storeOf(limiter, {})).not.toThrow()
+  },
+)

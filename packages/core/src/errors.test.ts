@@ -22,6 +22,15 @@ it('formats any value for a message, short and without throwing', () => {
   const odd = [Symbol('s'), () => 1, circular, proxy, hostile]
   const values = ['text', 5, Number.NaN, 5n, null, undefined, ...odd, 'x'.repeat(100)]
   for (const value of values) expect(show(value).length).toBeLessThanOrEqual(60)
+  const named = { handler() {} }
+  expect([show(named.handler), show(() => 1), show([() => 1]), show(named), show(Map)]).toStrictEqual([
+    '[function handler]',
+    '[function]',
+    '[[function]]',
+    '{"handler":[function handler]}',
+    '[function Map]',
+  ])
+  expect(show(class Store {})).toBe('[class Store]')
   expect([show('a'), show(5), show(Number.NaN), show(undefined), show(5n)]).toStrictEqual([
     '"a"',
     '5',

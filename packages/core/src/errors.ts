@@ -1,3 +1,5 @@
+import { nearestWords } from './nearest-words.js'
+
 /** All codes of errors and warnings. `docs/errors.md` has a section for each code. */
 export const ERROR_CODES = [
   'POLICY_INVALID',
@@ -22,6 +24,7 @@ export const ERROR_CODES = [
   'OPTION_INVALID',
   'TEMPLATE_INVALID',
   'RULE_INVALID',
+  'RULE_UNREACHABLE',
   'RATE_LIMIT_EXCEEDED',
   'KEY_UNDEFINED',
   'ADDRESS_UNKNOWN',
@@ -88,13 +91,22 @@ export function errorDocs(code: ErrorCode): string {
 export function show(value: unknown): string {
   let text: string
   try {
-    text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value))
+    text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value, showFunction) ?? String(value))
+    text = text.replace(/"(\[(?:function|class)[\w$ ]*\])"/g, '$1')
   } catch {
     // Do not call methods of the value again: they may throw again.
     text = `[${typeof value}]`
   }
   if (typeof value === 'number') text = String(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+/** JSON leaves functions out of objects, and turns them into null in lists. */
+function showFunction(_: string, value: unknown): unknown {
+  if (typeof value !== 'function') return value
+  const kind = /^class\b/.test(Function.prototype.toString.call(value)) ? 'class' : 'function'
+  const { name } = value
+  return typeof name === 'string' && /^[\w$]+$/.test(name) ? `[${kind} ${name}]` : `[${kind}]`
 }
 
 /**
@@ -109,8 +121,16 @@ export function assertOptions(caller: string, options: unknown, optionNames: rea
   }
   for (const field of Object.keys(options)) {
     if (optionNames.includes(field)) continue
-    throw new TidegateError('OPTION_INVALID', `${caller} has no option ${show(field)}; it takes ${list}.`, {
+    throw new TidegateError('OPTION_INVALID', `${caller} has no option ${unknownName(field, optionNames)}.`, {
       field,
     })
   }
+}
+
+/** The end of a message about an unknown name: the name, those that are most similar, and all names. */
+export function unknownName(name: string, names: readonly string[], list = names.join(', ')): string {
+  const near = nearestWords(name, names).map(show)
+  return near.length === 0
+    ? `${show(name)}; it takes ${list}`
+    : `${show(name)}; did you mean ${near.join(' or ')}? It takes ${list}`
 }

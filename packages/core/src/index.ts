@@ -2,7 +2,15 @@ export { decide, type KeyState, refund } from './algorithms/index.js'
 export { type Clock, ManualClock, systemClock } from './clock.js'
 export type { Decision } from './decision.js'
 export { type DenialCacheOptions, type DenialCachingStore, withDenialCache } from './denial-cache/index.js'
-export { assertOptions, ERROR_CODES, type ErrorCode, errorDocs, show, TidegateError } from './errors.js'
+export {
+  assertOptions,
+  ERROR_CODES,
+  type ErrorCode,
+  errorDocs,
+  show,
+  TidegateError,
+  unknownName,
+} from './errors.js'
 export { assertKey } from './key.js'
 export type { LeaseCounts } from './leases/held-leases.js'
 export { type LeasesOptions, type LeasingStore, withLeases } from './leases/index.js'
@@ -17,6 +25,7 @@ export {
 export type { AbortSignalLike } from './limiter/on-abort.js'
 export { MemoryStore } from './memory-store/memory-store.js'
 export type { MemoryStoreOptions } from './memory-store/memory-store-options.js'
+export { nearestWords } from './nearest-words.js'
 export { type NumberRange, numberOption, optionInvalid } from './options.js'
 export {
   ALGORITHM_NAMES,

@@ -21,6 +21,8 @@ export interface RequestFacts {
   readonly ip?: string | undefined
   /** Whether the client has disconnected. Default: false. */
   readonly isGone?: boolean
+  /** The path at which the framework has mounted the middleware; `path` includes it. Default: none. */
+  readonly mount?: string | undefined
   /** The framework's route, such as `/users/:id`. */
   readonly route?: string | undefined
 }

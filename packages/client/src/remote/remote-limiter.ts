@@ -134,8 +134,8 @@ function limiterOf<P extends Policy | string>(
     reserve,
     settle,
     cancel,
-    async acquire(key: string) {
-      if (typeof visiblePolicy !== 'string') return acquire(key)
+    async acquire(...args: [key: string]) {
+      if (typeof visiblePolicy !== 'string') return acquire(...args)
       const message = `acquire needs the policy's ttl to renew the slot, got the name "${visiblePolicy}" only. Write the policy with its numbers, for example policy: concurrency({ limit: 10, ttl: '30s', name: '${visiblePolicy}' }).`
       throw optionInvalid('policy', message)
     },

@@ -1,7 +1,9 @@
 import type { Decision } from '../decision.js'
 import { assertOptions, show, TidegateError } from '../errors.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
-import { assertPolicy } from '../policy/index.js'
+import { optionInvalid } from '../options.js'
+import { isPolicy } from '../policy/assert-policy.js'
+import { assertPolicy, type Policy } from '../policy/index.js'
 import { TEST_ENVIRONMENT } from '../resilience/index.js'
 import { acquire } from '../slots/acquire.js'
 import { createRenewals, renewals } from '../slots/renewals.js'
@@ -44,6 +46,7 @@ export function createLimiter(options: LimiterOptions<SyncStore>): SyncLimiter
 export function createLimiter(options: LimiterOptions<AsyncStore>): AsyncLimiter
 export function createLimiter(options: LimiterOptions): Limiter
 export function createLimiter(options: LimiterOptions): Limiter {
+  if (isPolicy(options)) throw policyAsOptions(options)
   assertOptions('createLimiter()', options, ['policy', 'store', 'failure'])
   const { policy } = options
   assertPolicy(policy)
@@ -86,10 +89,31 @@ export function createLimiter(options: LimiterOptions): Limiter {
     reserve: throwingLikeStore(reserve),
     settle: throwingLikeStore(settle),
     cancel: throwingLikeStore(cancel),
-    acquire: throwingLikeStore((key: string) => acquire(store, policy, key, slotRenewals)),
+    acquire: throwingLikeStore((key: string, ...others: unknown[]) => {
+      assertOnlyKey(others)
+      return acquire(store, policy, key, slotRenewals)
+    }),
     reset: (key: string) => store.reset({ policy, key }),
     ready: () => whenReady(originalStore, policy),
   })
+}
+
+/** `check` and `wait` take more than a key: a cost or options must not be ignored here. */
+function assertOnlyKey(others: readonly unknown[]): void {
+  const other = others.find((value) => value !== undefined)
+  if (other === undefined) return
+  throw optionInvalid(
+    undefined,
+    `acquire takes only a key, got ${show(other)} after it. A call acquires one slot: write limiter.acquire('user:123').`,
+  )
+}
+
+function policyAsOptions({ algorithm }: Policy): TidegateError {
+  const factory = algorithm.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return optionInvalid(
+    'policy',
+    `createLimiter() takes options, got a policy. Write createLimiter({ policy: ${factory}({ … }) }).`,
+  )
 }
 
 function durationMsOf(duration: Duration): number {

@@ -194,7 +194,7 @@ it('rejects invalid options', () => {
   expect(() => createLimiter({ policy, stor: new MemoryStore() } as never)).toThrow(invalid('stor'))
   expect(() => createLimiter({ policy, store: {} as never })).toThrow(invalid('store'))
   expect(() => createLimiter({ policy, failure: { deadlineMs: 0 } })).toThrow(invalid('deadlineMs'))
-  expect(() => createLimiter({ policy, failure: true as never })).toThrow(invalid())
+  expect(() => createLimiter({ policy, failure: true as never })).toThrow(invalid('failure'))
   expect(() => createLimiter(undefined as never)).toThrow(invalid())
 })
 

@@ -22,9 +22,16 @@ export function assertPolicy(value: unknown): asserts value is Policy {
       `There are two copies of @tidegate/core: ${VERSION} received a policy made by ${madeBy}. Install one version of it; npm ls @tidegate/core lists the copies.`,
     )
   }
+  if (value === undefined)
+    throw invalid("policy is missing; write policy: fixedWindow({ limit: 100, window: '1m' }).")
   throw invalid(
     `policy must be made by a policy factory or definePolicy(), got ${show(value)}. Write for example fixedWindow({ limit: 100, window: '1m' }).`,
   )
+}
+
+/** Whether any version of this package made the value as a policy. */
+export function isPolicy(value: unknown): value is Policy {
+  return markOf(value) !== undefined
 }
 
 /** The version that made a policy, or undefined for any other value. */

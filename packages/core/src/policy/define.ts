@@ -1,4 +1,4 @@
-import { show } from '../errors.js'
+import { show, unknownName } from '../errors.js'
 import { markPolicy } from './assert-policy.js'
 import {
   blockForOf,
@@ -74,7 +74,10 @@ export function define<P extends Policy>(algorithm: P['algorithm'], options: obj
   for (const field of Object.keys(options)) {
     if (fields.includes(field)) continue
     const list = `${fields.slice(0, -1).join(', ')} and ${fields.at(-1)}`
-    throw invalidPolicy(field, `${algorithm} has no ${show(field)}; it takes ${list}.`)
+    // An option of another algorithm is not a typing error.
+    const isOfAnother = Object.values(FIELDS).some((others) => (others as readonly string[]).includes(field))
+    const advice = isOfAnother ? `${show(field)}; it takes ${list}` : unknownName(field, fields, list)
+    throw invalidPolicy(field, `${algorithm} has no ${advice}.`)
   }
   const input = options as Record<string, unknown>
   const [limitField, paceField] = FIELDS[algorithm]

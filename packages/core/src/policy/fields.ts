@@ -1,4 +1,4 @@
-import { show } from '../errors.js'
+import { show, type TidegateError } from '../errors.js'
 import { CALENDAR_UNITS, type CalendarUnit, calendarWindows, isTimeZone } from '../units/calendar.js'
 import { MAX_DURATION_MS, parseDuration } from '../units/duration.js'
 import { fits, nearestFittingRate, parseRate, type Rate } from '../units/rate.js'
@@ -35,6 +35,7 @@ const MAX_LIMIT: Record<Policy['algorithm'], number> = {
 export function limitOf(algorithm: Policy['algorithm'], field: string, value: unknown): number {
   const max = MAX_LIMIT[algorithm]
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return value as number
+  if (value === undefined) throw missing(field, algorithm === 'concurrency' ? '10' : '100')
   const instead =
     algorithm === 'sliding-window-log' && typeof value === 'number' && value > max
       ? 'A log keeps the time of every unit; for more, use sliding-window-counter.'
@@ -45,8 +46,13 @@ export function limitOf(algorithm: Policy['algorithm'], field: string, value: un
   )
 }
 
+function missing(field: string, example: string): TidegateError {
+  return invalidPolicy(field, `${field} is missing; write ${field}: ${example}.`)
+}
+
 export function windowOf(algorithm: Policy['algorithm'], input: Record<string, unknown>): Pace {
   const { window, start = 'epoch', timeZone } = input
+  if (window === undefined) throw missing('window', "'1m'")
   const isCalendar = algorithm === 'fixed-window' && CALENDAR_UNITS.includes(window as CalendarUnit)
   if (start !== 'epoch' && start !== 'first-request') {
     throw invalidPolicy(
@@ -107,6 +113,7 @@ function calendarOf(unit: CalendarUnit, timeZone: unknown = 'UTC'): Pace {
 const NOMINAL_DAYS: Record<CalendarUnit, number> = { day: 1, week: 7, month: 31, year: 366 }
 
 export function rateOf(field: string, value: unknown, capacity: number): Pace {
+  if (value === undefined) throw missing(field, "'100/1m'")
   const rate = parseRate(value)
   if (rate === undefined) {
     throw invalidPolicy(

@@ -220,7 +220,7 @@ describe('an invalid policy is rejected, and the message says what to write', ()
     ['limit too large', () => fixedWindow({ ...ok, limit: 10 ** 15 }), 'limit', '999,999,999,999,999'],
     ['a log too long', () => slidingWindowLog({ ...ok, limit: 100_001 }), 'limit', 'sliding-window-counter'],
     ['a log of an object', () => slidingWindowLog({ ...ok, limit: Object.create(null) }), 'limit', 'got {}'],
-    ['no window', () => fixedWindow({ limit: 10 } as never), 'window', "'30s'"],
+    ['no window', () => fixedWindow({ limit: 10 } as never), 'window', "write window: '1m'"],
     ['window 0', () => fixedWindow({ ...ok, window: 0 }), 'window', '1 ms to 366 d'],
     ['window negative', () => fixedWindow({ ...ok, window: -5 }), 'window', 'got -5'],
     ['window NaN', () => fixedWindow({ ...ok, window: Number.NaN }), 'window', 'got NaN'],

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.js'
 import { assertOptions, show } from '../errors.js'
 import { numberOption, optionInvalid } from '../options.js'
+import type { OnStoreFailure } from '../policy/index.js'
 import { platformTimers, type Timers } from '../timers.js'
 import { createEventLoopTime, eventLoopTime } from './event-loop-time.js'
 import type { FailureEvent } from './events.js'
@@ -31,10 +32,12 @@ export const TEST_ENVIRONMENT = Symbol('tidegate.test-environment')
 const MAX_DEADLINE_MS = 60_000
 const MAX_MAX_IN_FLIGHT = 1_000_000
 
-/** Validates the options and fills in their defaults. */
-export function parseFailureOptions(options: FailureOptions) {
-  assertOptions('withFallback()', options, ['deadlineMs', 'connectTimeoutMs', 'maxInFlight', 'onEvent'])
-  const { onEvent = warnOnChange() } = options
+/** Validates the options and fills in their defaults. `caller` is the name of what takes them, for messages. */
+export function parseFailureOptions(options: FailureOptions, caller = 'withFallback()') {
+  assertOptions(caller, options, ['deadlineMs', 'connectTimeoutMs', 'maxInFlight', 'onEvent'])
+  /** The modes of the policies that were used so far. */
+  const modes = new Set<OnStoreFailure>()
+  const { onEvent = warnOnChange(modes) } = options
   const whole = { from: 1, isWhole: true }
   const deadline = { ...whole, to: MAX_DEADLINE_MS }
   if (typeof onEvent !== 'function') {
@@ -58,6 +61,7 @@ export function parseFailureOptions(options: FailureOptions) {
       otherwise: 5000,
     }),
     onEvent,
+    modes,
     timers,
     loop,
     clock,

@@ -72,7 +72,7 @@ export interface ResilientStore extends AsyncStore {
  * ```
  */
 export function withFallback(store: Store, options: FailureOptions = {}): ResilientStore {
-  const { deadlineMs, connectTimeoutMs, maxInFlight, onEvent, timers, loop, clock, random } =
+  const { deadlineMs, connectTimeoutMs, maxInFlight, onEvent, modes, timers, loop, clock, random } =
     parseFailureOptions(options)
   assertStore(store, 'withFallback')
   const traits = store.traits ?? {}
@@ -92,6 +92,9 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     },
   })
   traits.onReachable?.(breakers.retrySoon)
+  traits.onUnreachable?.((error) => {
+    if (!hasResponded && !isClosed) setUp(false, error)
+  })
   const waitMs = () => Math.max(SHORTEST_WAIT_MS, Math.ceil(breakers.waitMs()))
   const counts = createLocalCounts({ clock, now: timers.now, waitMs })
   const fallback = createFallback({
@@ -162,6 +165,8 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         }
       }
 
+      // Malformed requests are rejected by the store.
+      if (isUp) for (const request of requests) modes.add(request?.policy?.onStoreFailure)
       if (inFlight >= maxInFlight) return giveUp(TOO_MANY_IN_FLIGHT)
       const circuit = circuitOf(requests)
       const permit = circuit?.acquire() ?? 0

@@ -49,6 +49,41 @@ it('a store that fails prints one warning with the reason, and one when it is av
   expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE', 'TIDEGATE_STORE_RECOVERED'])
 })
 
+it.each([
+  [['open'], "decides by its onStoreFailure: 'open' allows every request."],
+  [['closed'], "decides by its onStoreFailure: 'closed' denies every request."],
+  [['local', 'closed'], "onStoreFailure: 'closed' denies every request, 'local' counts in this process."],
+] as const)('the warning names the modes of the policies that are used: %j', async (modes, message) => {
+  const { store, guarded } = setUp()
+  const requests = modes.map((onStoreFailure) => ({
+    ...request,
+    policy: fixedWindow({ limit: 1000, window: '1h', name: onStoreFailure, onStoreFailure }),
+  }))
+  await guarded.take(requests)
+  store.state = 'failing'
+  for (let i = 0; i < 100; i++) await guarded.take(requests)
+  expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE'])
+  expect(warnings[0]?.message).toContain(message)
+})
+
+it('a failed attempt to connect is reported once and without a check, until the store has answered', async () => {
+  const listeners: ((error: unknown) => void)[] = []
+  const traits = { onUnreachable: (listener: (error: unknown) => void) => void listeners.push(listener) }
+  const { store, guarded } = setUp({ traits } as FailureOptions)
+  const fail = () => listeners.forEach((listener) => void listener(new Error('connect ECONNREFUSED')))
+  fail()
+  fail()
+  expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE'])
+  expect(warnings[0]?.message).toMatch(
+    /^connect ECONNREFUSED\. Until the store is available, each policy decides by its onStoreFailure\. See /,
+  )
+  expect(store.methods).toStrictEqual([])
+  await guarded.check(request)
+  expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE', 'TIDEGATE_STORE_RECOVERED'])
+  fail()
+  expect(await codes()).toHaveLength(2)
+})
+
 it('a store that has never answered prints a warning at its first failure', async () => {
   const { store, guarded, pass } = setUp({ connectTimeoutMs: 300 })
   store.state = 'hanging'

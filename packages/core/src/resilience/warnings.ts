@@ -1,11 +1,12 @@
+import type { OnStoreFailure } from '../policy/index.js'
 import { warn } from '../warn.js'
 import type { FailureEvent } from './events.js'
 
 /**
  * Returns an `onEvent` listener that prints each change as one process warning. The default, so that operators notice when
- * limits do not hold.
+ * limits do not hold. `modes` are those of the policies that were used so far.
  */
-export function warnOnChange(): (event: FailureEvent) => void {
+export function warnOnChange(modes: ReadonlySet<OnStoreFailure>): (event: FailureEvent) => void {
   return (event) => {
     if (event.type === 'store') {
       if (event.isUp)
@@ -13,7 +14,7 @@ export function warnOnChange(): (event: FailureEvent) => void {
       else
         warn(
           'STORE_UNAVAILABLE',
-          `${messageOf(event.error)} Until the store is available, each policy decides by its onStoreFailure: 'open' allows every request.`,
+          `${messageOf(event.error)} Until the store is available, each policy decides by its onStoreFailure${meaningOf(modes)}.`,
         )
     }
     if (event.type === 'starved' && event.isStarved) {
@@ -29,6 +30,18 @@ export function warnOnChange(): (event: FailureEvent) => void {
       )
     }
   }
+}
+
+/** Names only modes that are used: another one would describe decisions that are never made. */
+function meaningOf(modes: ReadonlySet<OnStoreFailure>): string {
+  const used = Object.entries(MEANINGS).filter(([mode]) => modes.has(mode as OnStoreFailure))
+  return used.length === 0 ? '' : `: ${used.map(([mode, meaning]) => `'${mode}' ${meaning}`).join(', ')}`
+}
+
+const MEANINGS: Record<OnStoreFailure, string> = {
+  open: 'allows every request',
+  closed: 'denies every request',
+  local: 'counts in this process',
 }
 
 let hasWarnedOfListener = false

@@ -44,6 +44,17 @@ describe('acquire', () => {
     expect(limiter.peek('k').remaining).toBe(2)
   })
 
+  it('rejects a cost or options after the key, which would be ignored', async () => {
+    const { limiter } = inMemory()
+    const acquire = limiter.acquire as (...args: unknown[]) => unknown
+    expect(() => acquire('k', 2)).toThrow(
+      "acquire takes only a key, got 2 after it. A call acquires one slot: write limiter.acquire('user:123').",
+    )
+    expect(() => acquire('k', { timeoutMs: 5 })).toThrow('got {"timeoutMs":5} after it')
+    expect(limiter.peek('k').remaining).toBe(2)
+    await limiter.acquire('k').release()
+  })
+
   it('denies the request that finds no free slot, until one is released', async () => {
     const { limiter, timers } = inMemory()
     const [first] = [limiter.acquire('k'), limiter.acquire('k')]

@@ -17,7 +17,7 @@ it.each<[string, unknown, string]>([
   ],
   ['a client of ioredis', { evalsha() {} }, `${IMPORT} and store: new RedisStore(client).`],
   ['a client of node-redis', { evalSha() {} }, 'store: new RedisStore(client).'],
-  ['an object', { get() {} }, 'got {}. Write store: new MemoryStore(), or leave it out.'],
+  ['an object', { get() {} }, 'got {"get":[function get]}. Write store: new MemoryStore(), or leave it out.'],
   ['a number', 5, 'got 5.'],
 ])('%s as store is an error with the line to write', (_, store, line) => {
   const create = () => createLimiter({ policy, store: store as never })

@@ -16,6 +16,11 @@ function adviceFor(value: unknown, caller: string | undefined): string {
   if (typeof value === 'string' && /^(?:redis|rediss|valkey|unix)[+\w]*:/.test(value)) {
     return `got a URL. Write ${IMPORT_REDIS} and ${write(`new RedisStore('${withoutPassword(value)}')`)}.`
   }
+  if (typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))) {
+    const { name } = value
+    const url = name === 'RedisStore' ? "'redis://localhost:6379'" : ''
+    return `got the class ${name}. Write ${write(`new ${name}(${url})`)}.`
+  }
   if (isRedisClient(value)) {
     return `got a Redis client. Write ${IMPORT_REDIS} and ${write('new RedisStore(client)')}.`
   }

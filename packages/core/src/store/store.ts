@@ -102,6 +102,11 @@ export interface StoreTraits {
   waitsFor?(): string | undefined
   /** Calls the listener whenever the store becomes reachable, so that it is retried immediately. Default: never. */
   onReachable?(listener: () => void): void
+  /**
+   * Calls the listener with the reason, later and never during this call, whenever an attempt to connect has failed, so that a wrong
+   * address is reported before the first check. Default: never.
+   */
+  onUnreachable?(listener: (error: unknown) => void): void
 }
 
 /** An in-process store: its methods return values, not promises. */

@@ -34,6 +34,11 @@ type Header = (name: string) => string | undefined
 
 /** Validates the option `proxies`. Throws `OPTION_INVALID`. */
 export function defineProxies(options: ProxiesOptions = {}): Proxies {
+  if (typeof options !== 'object' || Array.isArray(options))
+    throw optionInvalid(
+      'proxies',
+      `proxies must be an object of trusted, hops, header and ipv6Prefix, got ${show(options)}. Write ${proxiesCode(options)}.`,
+    )
   assertOptions('proxies', options, ['trusted', 'hops', 'header', 'ipv6Prefix'])
   const { trusted = [], header = 'x-forwarded-for' } = options
   if (!Array.isArray(trusted)) {
@@ -66,6 +71,13 @@ export function defineProxies(options: ProxiesOptions = {}): Proxies {
     advice: 'Leave it out for 64, or write 128 to limit each address separately.',
   })
   return Object.freeze({ trusted: trusted.map(rangeOf), hops, header, ipv6Prefix })
+}
+
+/** The option for a setting of another library, such as `trustProxy: 1`. */
+export function proxiesCode(setting: unknown): string {
+  if (typeof setting === 'number') return `proxies: { hops: ${show(setting)} }`
+  if (typeof setting !== 'string' && !Array.isArray(setting)) return 'proxies: { hops: 1 }'
+  return `proxies: { trusted: ${show([setting].flat()).replaceAll('"', "'")} }`
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express'
 import { type DeniedRequest, defineRateLimit, type FrameworkAdapter } from '../middleware/rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
 import { targetOf } from '../path/target.js'
 import { expressProxies } from './framework-proxies.js'
 import { nodeReader } from './node-facts.js'
@@ -42,6 +43,8 @@ export function rateLimit(options: ExpressRateLimitOptions): ExpressRateLimit {
   const { handler } = options
 
   return function rateLimit(anyRequest, response, next) {
+    if (typeof response?.setHeader !== 'function' || typeof next !== 'function')
+      throw wrongArguments('rateLimit() of @tidegate/http/express', 'a request of Express', anyRequest)
     const request = anyRequest as Request
     const deny = handler && (({ event }: DeniedRequest<Request>) => handler(request, response, next, event))
     void limitRequest(limiter, request, { response, next, deny })
@@ -55,6 +58,7 @@ const ADAPTER: FrameworkAdapter<Request> = {
     message: (request) => request,
     url: (request) => request.originalUrl,
     routed: (request) => `${request.baseUrl}${request.path}`,
+    mount: (request) => request.baseUrl,
     // Set only in middleware of the route itself.
     route: (request) =>
       request.route === undefined ? undefined : `${mountOf(request)}${request.route.path}`,

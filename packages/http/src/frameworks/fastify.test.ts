@@ -219,7 +219,7 @@ describe('the plugin', () => {
       await app.register(rateLimit, options as never)
     }
     await expect(register({ windows: 5 })).rejects.toThrow(
-      /no option "windows"; it takes .*, handler, global, hook/,
+      /no option "windows"; did you mean "window"\? It takes .*, handler, global, hook/,
     )
     await expect(register({ max: 3, timeWindow: '1 minute' })).rejects.toThrow(
       /Replace max: 3 with limit: 3\. Replace timeWindow: "1 minute" with window: '1m'\./,

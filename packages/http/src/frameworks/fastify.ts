@@ -1,10 +1,10 @@
-import { optionInvalid, show } from '@tidegate/core'
+import { optionInvalid, show, TidegateError } from '@tidegate/core'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { handlerMethod } from '../keys/sources.js'
 import { asError } from '../middleware/as-error.js'
 import { definesLimit } from '../middleware/define-checker.js'
 import type { PolicyUse } from '../middleware/policy-use.js'
-import { defineRateLimit, type FrameworkAdapter } from '../middleware/rate-limit.js'
+import { defineRateLimit } from '../middleware/rate-limit.js'
 import {
   assertRateLimitOptions,
   mergeOptions,
@@ -12,10 +12,11 @@ import {
   type RateLimitOptions,
   withStore,
 } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
 import { joinHeader, staleHeaders } from '../response/headers.js'
 import { fastifyTarget } from './fastify-target.js'
 import { fastifyProxies } from './framework-proxies.js'
-import { nodeReader } from './node-facts.js'
+import { type NodeSource, nodeReader } from './node-facts.js'
 import { hold, refundAfterSend, releaseAfterResponse } from './node-response.js'
 
 export type { RateLimitEvent }
@@ -54,7 +55,14 @@ type Hook = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error)
  * app.post('/login', { config: { rateLimit: { limit: 5, window: '15m' } } }, login)
  * ```
  */
-export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
+export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = (app, options) => {
+  // Not in an async function: another framework may not report a rejection.
+  if (typeof app?.addHook !== 'function')
+    throw wrongArguments('rateLimit of @tidegate/http/fastify', 'an instance of Fastify', app)
+  return register(app, options)
+}
+
+const register: FastifyPluginAsync<FastifyRateLimitOptions> = async (app, options) => {
   assertRateLimitOptions('rateLimit', options, ['handler', 'global', 'hook'])
   const { global = true, hook = 'onRequest', ...rateLimitOptions } = options
   if (!HOOKS.includes(hook)) {
@@ -62,7 +70,7 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     throw optionInvalid('hook', message)
   }
   const shared = withStore(rateLimitOptions)
-  const defaultHook = global ? hookOf(shared, { user: shared }) : undefined
+  const defaultHook = global ? hookOf(shared, { user: shared }, app.prefix) : undefined
   /** By the `config` of a route, which is one object for all its requests. */
   const hooks = new WeakMap<object, Hook | undefined>()
   const earlierRoutes = new Map<string, object>()
@@ -75,7 +83,9 @@ export const rateLimit: FastifyPluginAsync<FastifyRateLimitOptions> = async (app
     const routeHook =
       routeOptions === false
         ? undefined
-        : hookOf(mergeOptions(shared, routeOptions), useOf(route, config, routeOptions))
+        : inRoute(route, routeOptions, () =>
+            hookOf(mergeOptions(shared, routeOptions), useOf(route, config, routeOptions), app.prefix),
+          )
     hooks.set(config, routeHook)
     return routeHook
   }
@@ -123,6 +133,25 @@ interface RouteConfig {
   [PLACE]?: string
 }
 
+/** Adds the route to the errors of its options. */
+function inRoute<T>(route: Route, own: FastifyRouteRateLimitOptions, make: () => T): T {
+  try {
+    return make()
+  } catch (cause) {
+    if (!(cause instanceof TidegateError)) throw cause
+    const { code, field, message } = cause
+    const replaced =
+      definesLimit(own) && NUMBERS.includes(field) ? " Options of a route replace the plugin's limit." : ''
+    throw new TidegateError(code, `config.rateLimit of ${placeOf(route)}: ${message}${replaced}`, {
+      ...(field !== undefined && { field }),
+      cause,
+    })
+  }
+}
+
+/** The fields of a limit that a route could be thought to inherit. */
+const NUMBERS: readonly unknown[] = ['limit', 'window', 'capacity', 'refillRate', 'leakRate']
+
 /** Requests do not know the constraints of their route, so `onRoute` writes the place into the route's `config`. */
 const PLACE = Symbol.for('@tidegate/http: place')
 
@@ -143,8 +172,9 @@ Object.assign(rateLimit, {
   [Symbol.for('fastify.display-name')]: '@tidegate/http',
 })
 
-function hookOf(options: FastifyRouteRateLimitOptions, use: PolicyUse): Hook {
-  const { check } = defineRateLimit(options, { ...ADAPTER, use })
+function hookOf(options: FastifyRouteRateLimitOptions, use: PolicyUse, mount: string): Hook {
+  const reader = nodeReader({ ...SOURCE, mount: () => mount })
+  const { check } = defineRateLimit(options, { ...ADAPTER, reader, use })
   const { handler } = options
 
   /** Whether the request passes. If not, the response is sent, or the client is gone. */
@@ -187,14 +217,11 @@ async function respondWith(returned: unknown, reply: FastifyReply): Promise<void
   if (payload !== undefined && payload !== reply && !reply.sent) reply.send(payload)
 }
 
-const ADAPTER: FrameworkAdapter<FastifyRequest> = {
-  name: 'rateLimit',
-  optionNames: ['handler'],
-  isLazy: true,
-  reader: nodeReader({
-    message: (request) => request.raw,
-    url: fastifyTarget,
-    route: (request) => request.routeOptions.url,
-    proxies: fastifyProxies,
-  }),
+const ADAPTER = { name: 'rateLimit', optionNames: ['handler'], isLazy: true }
+
+const SOURCE: NodeSource<FastifyRequest> = {
+  message: (request) => request.raw,
+  url: fastifyTarget,
+  route: (request) => request.routeOptions.url,
+  proxies: fastifyProxies,
 }

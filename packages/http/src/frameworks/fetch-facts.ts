@@ -9,12 +9,13 @@ interface FetchSource {
   /** The option `peer`. Default: the address is read from `rest`. */
   readonly peer: (() => string | null | undefined) | undefined
   readonly route?: () => string | undefined
+  readonly mount?: () => string | undefined
 }
 
 export function fetchFacts(
   request: Request,
   findIp: FindIp,
-  { rest, peer, route }: FetchSource,
+  { rest, peer, route, mount }: FetchSource,
 ): RequestFacts {
   const connectionAddress = peer === undefined ? peerOf(request, rest) : undefined
   return {
@@ -30,6 +31,9 @@ export function fetchFacts(
     },
     get isGone() {
       return isGone(request, rest)
+    },
+    get mount() {
+      return mount?.()
     },
     get route() {
       return route?.()

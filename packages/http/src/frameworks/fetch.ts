@@ -1,6 +1,7 @@
 import type { MaybePromise } from '@tidegate/core'
 import { defineRateLimit } from '../middleware/rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
 import { fetchFacts } from './fetch-facts.js'
 import {
   earlyResponse,
@@ -50,8 +51,11 @@ export function rateLimit(
     },
   })
 
-  return (next) =>
-    async function rateLimit(request, ...rest) {
+  return (next) => {
+    // Middleware that is not called with a handler is called with a request, and would never respond to it.
+    if (typeof next !== 'function') throw wrongArguments(NAME, 'a handler', next)
+    return async function rateLimit(request, ...rest) {
+      if (typeof request?.headers?.get !== 'function') throw wrongArguments(NAME, 'a Request', request)
       const outcome = await check(request, rest)
       const { headers, refundFor, release } = outcome
       try {
@@ -76,4 +80,7 @@ export function rateLimit(
         throw error
       }
     }
+  }
 }
+
+const NAME = 'rateLimit() of @tidegate/http/fetch'

@@ -1,8 +1,9 @@
 import type { MaybePromise } from '@tidegate/core'
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler, Next } from 'hono'
 import type { RouterRoute } from 'hono/types'
 import { defineRateLimit } from '../middleware/rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
 import { fetchFacts } from './fetch-facts.js'
 import { earlyResponse, mergeHeaders, refundAfterRead, releaseAfterRead } from './fetch-response.js'
 
@@ -37,12 +38,20 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
           rest: [context.env],
           peer: peer && (() => peer(context)),
           route: () => handlersPath(context),
+          mount: () => mountOf(context),
         }),
       identity: (context) => context.req.raw,
     },
   })
 
-  return async function rateLimit(context, next) {
+  return function rateLimit(context, next) {
+    // Not in an async function: a rejection would leave the request of another framework without a response.
+    if (typeof context?.req?.header !== 'function' || typeof next !== 'function')
+      throw wrongArguments('rateLimit() of @tidegate/http/hono', 'a context of Hono', context)
+    return limit(context, next)
+  }
+
+  async function limit(context: Context, next: Next): Promise<Response | undefined> {
     const outcome = await check(context)
     const request = context.req.raw
     const { headers, refundFor, release } = outcome
@@ -63,6 +72,12 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
     }
     return undefined
   }
+}
+
+/** The base path of the application that the middleware is used in. Older versions of Hono do not expose it. */
+function mountOf({ req }: Context): string | undefined {
+  const { basePath = '/' } = req.matchedRoutes[req.routeIndex] as Partial<RouterRoute>
+  return basePath === '/' ? undefined : basePath
 }
 
 /**

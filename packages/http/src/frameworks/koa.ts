@@ -1,4 +1,4 @@
-import type { Context, Middleware } from 'koa'
+import type { Context, Middleware, Next } from 'koa'
 import { asError } from '../middleware/as-error.js'
 import {
   type DeniedRequest,
@@ -7,6 +7,8 @@ import {
   type RequestOutcome,
 } from '../middleware/rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
+import { targetOf } from '../path/target.js'
 import { koaProxies } from './framework-proxies.js'
 import { nodeReader } from './node-facts.js'
 import { hold, refundAfterSend, releaseAfterResponse, setHeaders } from './node-response.js'
@@ -51,7 +53,14 @@ export function rateLimit(options: KoaRateLimitOptions): Middleware {
     }
   }
 
-  return async function rateLimit(context, next) {
+  return function rateLimit(context, next) {
+    // Not in an async function: a rejection would leave the request of another framework without a response.
+    if (typeof context?.res?.setHeader !== 'function' || typeof next !== 'function')
+      throw wrongArguments('rateLimit() of @tidegate/http/koa', 'a context of Koa', context)
+    return limit(context, next)
+  }
+
+  async function limit(context: Context, next: Next): Promise<void> {
     const { isGone, denial, headers, holdMs, refundFor, release } = await check(context)
     if (release !== undefined) releaseAfterResponse(context.res, release)
     if (isGone) return
@@ -93,6 +102,12 @@ function keepHeaders(error: unknown, context: Context, headers: RequestOutcome<C
   Object.assign(error, { headers: { ...Object.fromEntries(responseHeaders), ...errorHeaders } })
 }
 
+/** koa-mount sets `mountPath`, of nested mounts only the inner one, and removes the prefix from `path`. */
+function mountOf({ mountPath, path, originalUrl }: Context): string | undefined {
+  const whole = typeof mountPath === 'string' ? targetOf(originalUrl).path : ''
+  return whole.endsWith(path) ? whole.slice(0, -path.length) : undefined
+}
+
 const ADAPTER: FrameworkAdapter<Context> = {
   name: 'rateLimit()',
   optionNames: ['handler'],
@@ -101,6 +116,7 @@ const ADAPTER: FrameworkAdapter<Context> = {
     url: (context) => context.originalUrl,
     // Unknown once a mounted router has removed its prefix.
     routed: (context) => (context.url === context.originalUrl ? context.path : undefined),
+    mount: mountOf,
     // Set by @koa/router for its own middleware.
     route: (context) => (typeof context._matchedRoute === 'string' ? context._matchedRoute : undefined),
     proxies: koaProxies,

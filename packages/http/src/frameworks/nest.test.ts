@@ -189,7 +189,7 @@ describe('the guard of NestJS', () => {
   })
 
   it.each([
-    [{ limit: 5 }, /window must be/],
+    [{ limit: 5 }, /window is missing/],
     [{ ttl: 5 } as never, /@RateLimit\(\) has no option "ttl"/],
     [{ key: '{user}' }, /"user" is not a source/],
     [{ cost: 0 }, /whole number of at least 1/],

@@ -8,11 +8,12 @@ import {
   Injectable,
   Module,
   type ModuleMetadata,
+  Optional,
   type Provider,
   SetMetadata,
 } from '@nestjs/common'
 import { APP_GUARD, Reflector } from '@nestjs/core'
-import { type MaybePromise, TidegateError } from '@tidegate/core'
+import { type MaybePromise, optionInvalid, TidegateError } from '@tidegate/core'
 import { defineProxies } from '../address/proxies.js'
 import { resolverOf } from '../keys/resolvers.js'
 import { parseCost } from '../middleware/cost.js'
@@ -115,8 +116,16 @@ export function SkipRateLimit(): CustomDecorator<symbol> {
  * export class AppModule {}
  * ```
  */
-// biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class
 export class RateLimitModule {
+  /** Nest passes undefined if the class itself is imported, which would limit nothing. */
+  constructor(shared?: NestRateLimitOptions) {
+    if (shared !== undefined) return
+    throw optionInvalid(
+      undefined,
+      "RateLimitModule has no options. Write imports: [RateLimitModule.forRoot({ limit: 100, window: '1m' })].",
+    )
+  }
+
   /** Creates the module from its options. */
   static forRoot({ global = true, ...options }: RateLimitModuleOptions): DynamicModule {
     return moduleOf(global, { provide: SHARED, useValue: shared(options, global) })
@@ -180,6 +189,8 @@ Injectable()(RateLimitGuard)
 const OPTIONS = Symbol.for('@tidegate/http: options')
 const SHARED = Symbol.for('@tidegate/http: shared options')
 Inject(SHARED)(RateLimitGuard, undefined, 0)
+Inject(SHARED)(RateLimitModule, undefined, 0)
+Optional()(RateLimitModule, undefined, 0)
 
 function moduleOf(isGlobal: boolean, options: Provider): DynamicModule {
   const guard = isGlobal ? [{ provide: APP_GUARD, useExisting: RateLimitGuard }] : []

@@ -12,6 +12,8 @@ export interface NodeSource<Request> {
   /** The path that the router finds in a target that is a whole URL. Default: none. */
   routed?(request: Request): string | undefined
   route(request: Request): string | undefined
+  /** The path at which the middleware is mounted. Default: none. */
+  mount?(request: Request): string | undefined
   /** The framework's own proxy setting. Default: none. */
   proxies?(request: Request): FrameworkProxies | undefined
 }
@@ -59,6 +61,11 @@ class NodeFacts<Request> implements RequestFacts {
 
   get route(): string | undefined {
     return this.source.route(this.request)
+  }
+
+  get mount(): string | undefined {
+    const mount = this.source.mount?.(this.request)
+    return mount && targetOf(mount).path
   }
 
   get ip(): string | undefined {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type DeniedRequest, defineRateLimit, type FrameworkAdapter } from '../middleware/rate-limit.js'
 import type { RateLimitEvent, RateLimitOptions } from '../middleware/rate-limit-options.js'
+import { wrongArguments } from '../middleware/wrong-arguments.js'
 import { nodeReader } from './node-facts.js'
 import { limitRequest } from './node-response.js'
 
@@ -36,15 +37,22 @@ export function rateLimit(options: NodeRateLimitOptions): (handler: Handler) => 
   const limiter = defineRateLimit(options, ADAPTER)
   const { handler: denyWith, onError = respondWith500 } = options
 
-  return (handler) =>
-    function rateLimit(request, response) {
+  return (handler) => {
+    // Middleware that is not called with a handler is called with a request, and would never respond to it.
+    if (typeof handler !== 'function') throw wrongArguments(NAME, 'a handler', handler)
+    return function rateLimit(request, response) {
+      if (typeof response?.setHeader !== 'function')
+        throw wrongArguments(NAME, 'a request of node:http', request)
       const next = (error?: unknown) =>
         error === undefined ? handler(request, response) : onError(error, request, response)
       const deny =
         denyWith && (({ event }: DeniedRequest<IncomingMessage>) => denyWith(request, response, event))
       void limitRequest(limiter, request, { response, next, deny })
     }
+  }
 }
+
+const NAME = 'rateLimit() of @tidegate/http/node'
 
 function respondWith500(error: unknown, _: IncomingMessage, response: ServerResponse): void {
   console.error(error)

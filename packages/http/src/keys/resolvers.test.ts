@@ -106,6 +106,10 @@ it('rejects a value that cannot be a key', async () => {
     const resolving = resolverOf(() => found as never).resolve(facts, undefined)
     await expect(resolving).rejects.toThrow(expect.objectContaining(odd))
   }
+  for (const found of [() => 'x', byIp()]) {
+    const resolving = resolverOf(() => found as never).resolve(facts, undefined)
+    await expect(resolving).rejects.toThrow(/Call a function that creates a resolver: write key: byIp\(\)\.$/)
+  }
 })
 
 it.each([
@@ -113,7 +117,27 @@ it.each([
   ['null', () => resolverOf(null as never), /a template such as/],
   ['no function', () => byUser('id' as never), /\(request\) => request\.user\?\.id/],
   ['nothing to choose from', () => firstOf(), /takes resolvers, got .*Write for example/],
-  ['text among resolvers', () => allOf(byIp(), 'ip' as never), /takes resolvers, got .*Write for example/],
+  [
+    'text among resolvers',
+    () => allOf(byIp(), 'ip' as never),
+    /takes resolvers, got "ip"\. Write for example/,
+  ],
+  ['a function among resolvers', () => allOf((() => 'x') as never), /got \[function\]\. Write for example/],
+  [
+    'a resolver that is not called',
+    () => resolverOf(byIp as never),
+    /got the function that creates it\. Write key: byIp\(\)\.$/,
+  ],
+  [
+    'byUser that is not called',
+    () => resolverOf(byUser as never),
+    /Write key: byUser\(\(request\) => request\.user\?\.id\)\.$/,
+  ],
+  [
+    'one among resolvers',
+    () => firstOf(byApiKey as never, byIp()),
+    /got \[function byApiKey\]\. Write byApiKey\(\)\.$/,
+  ],
   ['a header with a brace', () => byHeader('x}'), /In the key template/],
 ])('rejects %s', (_, make, message) => {
   expect(make).toThrow(message)

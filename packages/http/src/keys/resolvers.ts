@@ -111,6 +111,13 @@ export function allOf<Request = unknown>(...resolvers: KeyResolver<Request>[]): 
 /** The resolver for the option `key`. */
 export function resolverOf<Request>(option: KeyOption<Request>): KeyResolver<Request> {
   if (typeof option === 'string') return parseTemplate(option)
+  const call = callOf(option)
+  if (call !== undefined) {
+    throw optionInvalid(
+      'key',
+      `key must be a resolver, got the function that creates it. Write key: ${call}.`,
+    )
+  }
   if (typeof option === 'function') {
     return {
       async resolve(_, request) {
@@ -125,6 +132,21 @@ export function resolverOf<Request>(option: KeyOption<Request>): KeyResolver<Req
     `key must be a template such as 'ip:{ip}', a function of the request, or a resolver such as byIp(), got ${show(option)}.`,
   )
 }
+
+/** How to call a function of this file that was passed without being called. */
+function callOf(value: unknown): string | undefined {
+  return CALLS.get(value)
+}
+
+const CALLS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [byIp, 'byIp()'],
+  [byHeader, "byHeader('x-user-id')"],
+  [byApiKey, 'byApiKey()'],
+  [byRoute, 'byRoute()'],
+  [byUser, 'byUser((request) => request.user?.id)'],
+  [firstOf, 'firstOf(byApiKey(), byIp())'],
+  [allOf, 'allOf(byRoute(), byIp())'],
+])
 
 function joined(keys: (string | undefined)[]): string | undefined {
   let text = ''
@@ -142,7 +164,12 @@ export function keyTextOf(value: KeyValue): string | undefined {
   if (typeof value === 'string') return value
   // NaN is rejected, because all clients without a number would share one key.
   if (typeof value === 'bigint' || Number.isFinite(value)) return String(value)
-  const message = `The key of a request must be a string, a number or a bigint, got ${show(value)}. Return for example \`user:\${id}\`.`
+  const isUncalled =
+    typeof value === 'function' || typeof (value as { resolve?: unknown }).resolve === 'function'
+  const advice = isUncalled
+    ? 'Call a function that creates a resolver: write key: byIp().'
+    : `Return for example \`user:\${id}\`.`
+  const message = `The key of a request must be a string, a number or a bigint, got ${show(value)}. ${advice}`
   throw new TidegateError('KEY_INVALID', message, { field: 'key' })
 }
 
@@ -154,8 +181,7 @@ function assertResolvers(caller: string, resolvers: readonly unknown[]): void {
   const isResolver = (value: unknown) =>
     typeof (value as Partial<KeyResolver> | undefined)?.resolve === 'function'
   if (resolvers.length > 0 && resolvers.every(isResolver)) return
-  throw optionInvalid(
-    'key',
-    `${caller}() takes resolvers, got ${show(resolvers)}. Write for example ${caller}(byApiKey(), byIp()).`,
-  )
+  const invalid = resolvers.length === 0 ? resolvers : resolvers.find((value) => !isResolver(value))
+  const advice = callOf(invalid) ?? `for example ${caller}(byApiKey(), byIp())`
+  throw optionInvalid('key', `${caller}() takes resolvers, got ${show(invalid)}. Write ${advice}.`)
 }

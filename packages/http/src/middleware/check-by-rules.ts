@@ -8,12 +8,15 @@ import {
   show,
   type TakeRequest,
   takeAndHold,
+  unknownName,
 } from '@tidegate/core'
 import { type KeyOption, type KeyResolver, resolverOf } from '../keys/resolvers.js'
 import type { RequestFacts } from '../request.js'
 import { defineMatch, type RuleInput, ruleInvalid } from '../rules/rules.js'
 import type { Checker, CheckResult, LimitDecision } from './checker.js'
 import { type CostOption, parseCost } from './cost.js'
+import { createMountCheck, type MountedRule } from './mounted-rules.js'
+import { POLICY_FIELDS, policyCode } from './policy-fields.js'
 import { type PolicyUse, policyFor } from './policy-use.js'
 import { releaseOf } from './release.js'
 
@@ -39,7 +42,10 @@ export function checkByRules<Request>(
   store: Store,
   rules: readonly ParsedRule<Request>[],
   reportKeyUndefined: (facts: RequestFacts) => void,
+  reportRuleMounted: (rule: MountedRule) => void = () => {},
 ): Checker<Request> {
+  const checkMount = createMountCheck(rules, reportRuleMounted)
+
   async function takeRequestOf(
     rule: ParsedRule<Request>,
     request: Request,
@@ -76,6 +82,7 @@ export function checkByRules<Request>(
     policies: rules.flatMap(({ policy }) => policy ?? []),
     async check(request, facts) {
       const matching = rules.filter(({ matches }) => matches(facts))
+      checkMount(facts, matching)
       // Evaluate all rules before charging any, so that an error in one rule does not charge another.
       const requests = await Promise.all(matching.map((rule) => takeRequestOf(rule, request, facts)))
       const entries: Entry[] = []
@@ -123,6 +130,7 @@ function checkResultOf(
 
 export interface ParsedRule<Request> {
   name: string | undefined
+  match: NonNullable<RuleInput['match']>
   matches: (facts: RequestFacts) => boolean
   key: KeyResolver<Request>
   /** Undefined if it depends on the request. */
@@ -144,14 +152,17 @@ export function parseRule<Request>(
   }
   for (const field of Object.keys(rule)) {
     if (RULE_FIELDS.includes(field)) continue
-    throw ruleInvalid(field, `A rule has no ${show(field)}; it takes ${RULE_FIELDS.join(', ')}.`)
+    if ((POLICY_FIELDS as readonly string[]).includes(field)) {
+      throw ruleInvalid(field, `${field} belongs to the policy of a rule. Write policy: ${policyCode(rule)}.`)
+    }
+    throw ruleInvalid(field, `A rule has no ${unknownName(field, RULE_FIELDS)}.`)
   }
   const { name, match = {}, policy, key = defaults.key, cost = defaults.cost } = rule
   if (name !== undefined && typeof name !== 'string') {
     throw ruleInvalid('name', `name must be a string, got ${show(name)}. Write for example name: 'login'.`)
   }
   const matches = defineMatch(match)
-  const common = { name, matches, key: resolverOf(key) }
+  const common = { name, match, matches, key: resolverOf(key) }
   if (typeof policy === 'function') {
     const namedPolicies = new WeakMap<Policy, Policy>()
     const policyOf = async (request: Request): Promise<Policy> => {

@@ -15,6 +15,7 @@ import { type AnyLimiter, checkByLimiter } from './check-by-limiter.js'
 import { checkByRules, type PolicyOption, parseRule, type RateLimitRule } from './check-by-rules.js'
 import type { Checker } from './checker.js'
 import type { CostOption } from './cost.js'
+import type { MountedRule } from './mounted-rules.js'
 import { hasNumbers, POLICY_FIELDS, type PolicyFields, policyOf } from './policy-fields.js'
 import type { PolicyUse } from './policy-use.js'
 
@@ -40,6 +41,7 @@ export function defineChecker<Request>(
   options: CheckerOptions<Request>,
   use: PolicyUse,
   reportKeyUndefined: (facts: RequestFacts) => void,
+  reportRuleMounted?: (rule: MountedRule) => void,
 ): Checker<Request> {
   const { limiter, rules, store, failure, key = byIp(), cost = 1 } = options
   assertOneLimit(options)
@@ -63,7 +65,7 @@ export function defineChecker<Request>(
     const ruleUse = 'place' in use ? { place: `${use.place} ${where}` } : { user: rule ?? {} }
     return inRule(where, () => parseRule(rule, { key, cost }, { use: ruleUse, store: guardedStore }))
   })
-  return checkByRules(guardedStore, parsedRules, reportKeyUndefined)
+  return checkByRules(guardedStore, parsedRules, reportKeyUndefined, reportRuleMounted)
 }
 
 /** The options that define a limit without numbers. */

@@ -93,10 +93,12 @@ function durationOf(value: unknown): string {
   const unit = text?.[2]?.toLowerCase()
   const ms = text === null ? value : Number(text[1]) * UNITS[unit === 'milli' ? 'ms' : unit!]!
   if (typeof ms !== 'number' || !Number.isInteger(ms) || ms < 1) return "'1m'"
+  if (ms > MAX_WINDOW_MS) return "'366d' (the longest window)"
   const [name, length] = Object.entries(UNITS).findLast(([, length]) => ms % length === 0)!
   return `'${ms / length}${name}'`
 }
 
+const MAX_WINDOW_MS = 366 * 86_400_000
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 function draftOf(value: unknown): string {

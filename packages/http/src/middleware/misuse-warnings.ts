@@ -1,6 +1,7 @@
 import { type ErrorCode, show, warn } from '@tidegate/core'
 import type { ProxyWarnings } from '../address/client-ip.js'
 import type { LimitDecision } from './checker.js'
+import type { MountedRule } from './mounted-rules.js'
 
 /*
  * Warnings about likely misuse, such as requests that pass uncounted or are counted twice. Each code is printed once per
@@ -14,6 +15,10 @@ export interface MisuseWarnings extends ProxyWarnings {
   recordCheck(request: object, limits: readonly LimitDecision[]): void
   /** Records a call of the middleware. */
   recordCall(): void
+  /** Reports a rule that cannot match, because its path lacks the mount path. Called once for each rule. */
+  reportRuleMounted(rule: MountedRule): void
+  /** Reports a value that `refundWhen` returned, unless it is true or false. */
+  checkRefundWhen(value: unknown): void
   /** Reports a failed refund, because `refundWhen` threw or the store cannot refund. */
   reportRefundFailed(error: unknown): void
 }
@@ -92,10 +97,27 @@ export function createMisuseWarnings(name: string, storeIdentity: object, isLazy
       )
     },
 
+    reportRuleMounted({ rule, pattern, mount, path }) {
+      const whole = pattern === '/' ? mount : `${mount}${pattern}`
+      warn(
+        'RULE_UNREACHABLE',
+        `${name}: the rule ${show(rule)} matches ${show(pattern)}, but this middleware is mounted at ${show(mount)} and sees ${show(path)}, so nothing is counted. Write match: { path: ${show(whole)} }.`,
+      )
+    },
+
     reportRefundFailed(error) {
       warnOnce(
         'REFUND_INVALID',
         `a refund by refundWhen failed, so its units stay charged: ${show(String(error))}.`,
+      )
+    },
+
+    checkRefundWhen(value) {
+      if (typeof value === 'boolean') return
+      const effect = value ? 'counts as true' : 'counts as false'
+      warnOnce(
+        'REFUND_INVALID',
+        `refundWhen must return true or false, got ${show(value)}, which ${effect}. It is called with the status of the response, for example refundWhen: (status) => status >= 500.`,
       )
     },
 
@@ -121,6 +143,8 @@ export const NO_WARNINGS: MisuseWarnings = {
   reportProxiesGuessed() {},
   recordCheck() {},
   recordCall() {},
+  reportRuleMounted() {},
+  checkRefundWhen() {},
   reportRefundFailed() {},
 }
 

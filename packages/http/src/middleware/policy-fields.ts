@@ -7,6 +7,7 @@ import {
   optionInvalid,
   type Policy,
   type Rate,
+  show,
 } from '@tidegate/core'
 
 /** The fields of a policy as options: `rateLimit({ limit: 100, window: '1m' })`. */
@@ -75,4 +76,14 @@ export function policyOf(options: PolicyFields): Policy {
   }
   const fields = POLICY_FIELDS.filter((field) => options[field] !== undefined)
   return definePolicy({ ...Object.fromEntries(fields.map((field) => [field, options[field]])), algorithm })
+}
+
+/** The call that makes a policy of these fields: `fixedWindow({ limit: 5, window: '1m' })`. */
+export function policyCode(fields: object): string {
+  const { algorithm = 'fixed-window', name: _, ...others } = fields as Record<string, unknown>
+  const factory = String(algorithm).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const entries = Object.entries(others).filter(([field]) =>
+    (POLICY_FIELDS as readonly string[]).includes(field),
+  )
+  return `${factory}({ ${entries.map(([field, value]) => `${field}: ${typeof value === 'string' ? `'${value}'` : show(value)}`).join(', ')} })`
 }

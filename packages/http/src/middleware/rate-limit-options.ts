@@ -9,13 +9,14 @@ import {
   type Store,
   show,
 } from '@tidegate/core'
-import type { ProxiesOptions } from '../address/proxies.js'
+import { type ProxiesOptions, proxiesCode } from '../address/proxies.js'
 import type { BodyFormat } from '../response/error-response.js'
 import { assertStandards, type Standard } from '../response/headers.js'
 import type { LimitDecision } from './checker.js'
 import { type CheckerOptions, definesLimit, LIMIT_OPTIONS } from './define-checker.js'
 import { foreignOptions } from './foreign-options.js'
 import { POLICY_FIELDS } from './policy-fields.js'
+import { assertNotArgument } from './wrong-arguments.js'
 
 /** Options of every middleware. `Request` is the request type of the framework. */
 export interface RateLimitOptions<Request> extends CheckerOptions<Request> {
@@ -39,7 +40,7 @@ export interface RateLimitOptions<Request> extends CheckerOptions<Request> {
   body?: string | object | ((event: RateLimitEvent<Request>) => string | object)
   /** Whether to hold a request for the delay of a leaky bucket. Default: false. */
   queue?: boolean
-  /** Returns true for response statuses whose requests are refunded. Default: no refunds. */
+  /** Called with the status of the response. Returns true to refund the request. Default: no refunds. */
   refundWhen?: (status: number) => MaybePromise<boolean>
   /** Whether to print warnings about likely misuse. Default: true. */
   warnings?: boolean
@@ -79,6 +80,9 @@ const OPTION_NAMES = [
   'warnings',
 ]
 
+/** Names of `proxies` in other libraries, and its fields. */
+const PROXY_SETTINGS: readonly string[] = ['trustProxy', 'trust proxy', 'trustedProxies', 'hops', 'trusted']
+
 const FUNCTIONS = ['skip', 'onDecision', 'onDenied', 'refundWhen', 'handler', 'peer', 'onError'] as const
 const EXAMPLES: Record<(typeof FUNCTIONS)[number], string> = {
   skip: "skip: (request) => request.url === '/health'",
@@ -97,6 +101,7 @@ export function assertRateLimitOptions(
   options: object,
   frameworkOptions: readonly string[],
 ): void {
+  assertNotArgument(name, options)
   const optionNames = [...OPTION_NAMES, ...frameworkOptions]
   const foreign = foreignOptions(options ?? {}, optionNames)
   if (foreign.length > 0) {
@@ -104,6 +109,13 @@ export function assertRateLimitOptions(
     throw optionInvalid(
       field,
       `${name} got options of express-rate-limit or @fastify/rate-limit. ${foreign.join(' ')}`,
+    )
+  }
+  for (const [field, value] of Object.entries(options ?? {})) {
+    if (!PROXY_SETTINGS.includes(field)) continue
+    throw optionInvalid(
+      field,
+      `${name} has no option ${show(field)}; write ${proxiesCode(value)}, for the proxies in front.`,
     )
   }
   assertOptions(name, options, optionNames)

@@ -50,8 +50,13 @@ describe('invalid options', () => {
   it.each<[string, object, string | undefined, RegExp]>([
     ['no limit', {}, 'limit', /must be limit and window, .*got no limit.*limit: 100, window: '1m'/],
     ['two limits', { limiter, policy: two }, 'policy', /got limiter and policy/],
-    ['an unknown option', { limiter, windows: 5 }, 'windows', /has no option "windows"; it takes/],
-    ['a limit without a window', { limit: 5 }, 'window', /window must be/],
+    [
+      'an unknown option',
+      { limiter, windows: 5 },
+      'windows',
+      /has no option "windows"; did you mean "window"\? It takes/,
+    ],
+    ['a limit without a window', { limit: 5 }, 'window', /window is missing; write window: '1m'/],
     [
       'numbers beside a policy',
       { limit: 5, window: '1m', policy: two },
@@ -100,8 +105,8 @@ describe('invalid options', () => {
     [
       'a list of proxies in place of options',
       { limiter, proxies: ['10.0.0.0/8'] },
-      undefined,
-      /takes an object with the options trusted, .*got \["10.0.0.0\/8"\]/,
+      'proxies',
+      /must be an object .*trusted, .*got \["10.0.0.0\/8"\]/,
     ],
     ['an invalid limiter', { limiter: {} }, 'limiter', /made by createLimiter\(\)/],
     ['a store beside a limiter', { limiter, store: memoryStore() }, 'store', /Write it in createLimiter\(/],
@@ -115,13 +120,13 @@ describe('invalid options', () => {
       'a rule without a policy',
       { rules: [{ key: 'all' }] },
       'rules[0].policy',
-      /^rules\[0\]: policy must be made/,
+      /^rules\[0\]: policy is missing; write policy: fixedWindow/,
     ],
     [
       'a misspelt field',
       { rules: [{ policy: two }, { polcy: two }] },
       'rules[1].polcy',
-      /it takes name, match/,
+      /did you mean "policy"\? It takes name, match/,
     ],
     [
       'a rule with a bad match',
@@ -248,6 +253,32 @@ describe('refunds', () => {
     expect(warned.mock.calls).toStrictEqual([
       [
         expect.stringMatching(/a refund by refundWhen failed.*error in a function/),
+        { type: 'TidegateWarning', code: 'TIDEGATE_REFUND_INVALID' },
+      ],
+    ])
+    warned.mockRestore()
+  })
+
+  it.each([
+    ['nothing', () => undefined, 'got undefined, which counts as false', 2],
+    ['a number', () => 1, 'got 1, which counts as true', 0],
+    ['a promise of a text', async () => 'yes', 'got "yes", which counts as true', 0],
+  ])('by a function that returns %s are reported once', async (_, refundWhen, message, used) => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const limiter = limiterOf(two)
+    const { check } = define({ limiter, key: 'all', refundWhen: refundWhen as never })
+    for (let i = 0; i < 2; i++) {
+      refundFor(await check({}), 500)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(limiter.peek('all').remaining).toBe(2 - used)
+    expect(warned.mock.calls).toStrictEqual([
+      [
+        expect.stringMatching(
+          new RegExp(
+            `refundWhen must return true or false, ${message}\\. .* refundWhen: \\(status\\) => status >= 500\\.`,
+          ),
+        ),
         { type: 'TidegateWarning', code: 'TIDEGATE_REFUND_INVALID' },
       ],
     ])

@@ -8,6 +8,7 @@ import type { CheckResult } from './checker.js'
 import { defineChecker } from './define-checker.js'
 import { defineListener } from './listeners.js'
 import { createMisuseWarnings, NO_WARNINGS } from './misuse-warnings.js'
+import type { MountedRule } from './mounted-rules.js'
 import type { PolicyUse } from './policy-use.js'
 import {
   assertFits,
@@ -94,7 +95,7 @@ export function defineRateLimit<Request>(
   assertRateLimitOptions(name, options, optionNames)
   const { skip, enforce = true, queue = false, refundWhen } = options
   const { standards = ['legacy', 'draft-10'], format = 'accept', status = 429, body } = options
-  const checker = defineChecker(options, use, reportKeyUndefined)
+  const checker = defineChecker(options, use, reportKeyUndefined, reportRuleMounted)
   const warnings =
     options.warnings === false ? NO_WARNINGS : createMisuseWarnings(name, checker.storeIdentity, isLazy)
   assertFits(options, checker.policies, checker.refund !== undefined)
@@ -113,6 +114,10 @@ export function defineRateLimit<Request>(
     if (withoutAddress.has(facts) && facts.isGone !== true)
       throw addressUnknown(name, optionNames.includes('peer'))
     warnings.reportKeyUndefined()
+  }
+
+  function reportRuleMounted(rule: MountedRule): void {
+    warnings.reportRuleMounted(rule)
   }
 
   function outcomeOf(request: Request, facts: RequestFacts, result: CheckResult): RequestOutcome<Request> {
@@ -176,10 +181,15 @@ export function defineRateLimit<Request>(
       warnings.reportRefundFailed(error)
       return undefined
     }
+    const isPromise = typeof (isDue as Promise<unknown> | undefined)?.then === 'function'
+    if (!isPromise) warnings.checkRefundWhen(isDue)
     if (!isDue) return undefined
-    if (typeof (isDue as Promise<unknown>).then !== 'function') return () => void refund(result)
+    if (!isPromise) return () => void refund(result)
     // Rejections are handled now, because the response may take longer than the promise.
-    const due = Promise.resolve(isDue).catch(warnings.reportRefundFailed)
+    const due = Promise.resolve(isDue).then((value) => {
+      warnings.checkRefundWhen(value)
+      return value
+    }, warnings.reportRefundFailed)
     return async () => {
       if (await due) await refund(result)
     }

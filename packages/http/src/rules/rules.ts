@@ -1,4 +1,12 @@
-import { assertCost, assertPolicy, type Policy, show, type TakeRequest, TidegateError } from '@tidegate/core'
+import {
+  assertCost,
+  assertPolicy,
+  type Policy,
+  show,
+  type TakeRequest,
+  TidegateError,
+  unknownName,
+} from '@tidegate/core'
 import { TOKEN } from '../keys/sources.js'
 import { parseTemplate, type Template } from '../keys/template.js'
 import { pathReadings } from '../path/path-readings.js'
@@ -175,7 +183,7 @@ function fieldsOf(value: unknown, of: string | undefined, allowed: readonly stri
   for (const field of Object.keys(value)) {
     if (allowed.includes(field)) continue
     const path = of === undefined ? field : `${of}.${field}`
-    throw ruleInvalid(path, `${of ?? 'A rule'} has no ${show(field)}; it takes ${allowed.join(', ')}.`)
+    throw ruleInvalid(path, `${of ?? 'A rule'} has no ${unknownName(field, allowed)}.`)
   }
   return value
 }

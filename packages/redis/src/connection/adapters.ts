@@ -48,6 +48,7 @@ interface IoredisNodes {
 
 /** A connected node-redis client: the used part of `createClient()`. */
 export interface NodeRedisClient {
+  readonly isOpen: boolean
   sendCommand(args: string[]): Promise<unknown>
 }
 
@@ -74,14 +75,41 @@ export function connectionOf(client: unknown): RedisConnection {
         'RedisStore does not accept a Sentinel client of node-redis, which repeats calls that may have been executed. Write for example new RedisStore("redis+sentinel://host1,host2/name"), or pass an ioredis client created with sentinels.',
       )
     }
-    if ('call' in client) return ofIoredis(client as IoredisClient)
-    if ('sendCommand' in client && 'masters' in client) return ofNodeRedisCluster(client as NodeRedisCluster)
-    if ('sendCommand' in client) return ofNodeRedis(client as NodeRedisClient)
+    if (hasMethod(client, 'call')) return ofIoredis(client as IoredisClient)
+    if (hasMethod(client, 'sendCommand') && 'masters' in client)
+      return ofNodeRedisCluster(client as NodeRedisCluster)
+    if (hasMethod(client, 'sendCommand') && ('isOpen' in client || hasMethod(client, 'connect')))
+      return ofNodeRedis(client as NodeRedisClient)
+    if ('sendCommand' in client || 'sendCommandCluster' in client) throw notRateLimitRedis(client)
   }
   throw new TidegateError(
     'OPTION_INVALID',
-    `RedisStore needs a Redis URL, an ioredis client or a node-redis client, got ${show(client)}. Write for example new RedisStore("redis://localhost:6379").`,
+    `RedisStore needs a Redis URL, an ioredis client or a node-redis client, got ${shape(client)}. Write for example new RedisStore("redis://localhost:6379").`,
   )
+}
+
+function hasMethod(client: object, name: string): boolean {
+  return typeof (client as Record<string, unknown>)[name] === 'function'
+}
+
+/**
+ * The options of rate-limit-redis, whose class has the same name. Its `sendCommand` takes other arguments: every check
+ * would fail, and `onStoreFailure: 'open'` would allow it.
+ */
+function notRateLimitRedis(options: object): TidegateError {
+  const { prefix } = options as { prefix?: unknown }
+  const own = prefix === undefined ? '' : `, { prefix: ${typeof prefix === 'string' ? show(prefix) : '…'} }`
+  return new TidegateError(
+    'OPTION_INVALID',
+    `RedisStore accepts a URL or a Redis client, got an object with ${Object.keys(options).join(', ')}, as for rate-limit-redis. Pass the client itself: new RedisStore(client${own}).`,
+    { field: 'redis' },
+  )
+}
+
+/** Without the values: they may be secrets. */
+function shape(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return show(value)
+  return `an object with ${Object.keys(value).slice(0, 10).join(', ') || 'no properties'}`
 }
 
 async function leaveOpen(): Promise<void> {}

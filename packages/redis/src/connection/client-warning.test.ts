@@ -109,7 +109,7 @@ describe('no warning is printed for', () => {
         }),
     ],
     ['a client whose options cannot be read', () => ({ call: async () => [], quit: async () => 'OK' })],
-    ['a client that only sends commands', () => ({ sendCommand: async () => [] })],
+    ['a client that only sends commands', () => ({ isOpen: true, sendCommand: async () => [] })],
   ])('%s', async (_, client) => {
     expect(await warningsOf(client())).toStrictEqual([])
   })

@@ -1,4 +1,4 @@
-import { type Call, type EventLoopTime, storeFailed } from '@tidegate/core'
+import type { Call, EventLoopTime } from '@tidegate/core'
 import type { RedisConnection } from '../connection/adapters.js'
 import {
   ABANDONED,
@@ -7,7 +7,7 @@ import {
   isMoving,
   NOT_ON_ONE_NODE,
   rejectsUndeclaredKeys,
-  withoutPeriod,
+  unreachable,
 } from './call-errors.js'
 import { callScript, NODE_UNKNOWN } from './call-script.js'
 import {
@@ -224,7 +224,7 @@ export function createBatcher(options: BatcherOptions) {
     if (lane.waiting.length === 0 || canSend(lane)) return
     const reason = connection.lostReason?.()
     if (reason === undefined) return
-    const error = storeFailed('unreachable', `Redis is unreachable: ${withoutPeriod(reason)}.`)
+    const error = unreachable(reason)
     for (const one of takeFirst(lane, lane.waiting.length)) fail(one, error)
   }
 

@@ -38,11 +38,26 @@ export function failureOf(error: unknown, lostReason?: string): TidegateError {
     lostReason === undefined
       ? ''
       : ` The connection was lost (${withoutPeriod(lostReason)}). Check that Redis is running and its address is correct.`
-  return new TidegateError('STORE_FAILED', `Redis failed a call: ${reason}.${lost}`, { cause: error })
+  return new TidegateError('STORE_FAILED', `Redis failed a call: ${reason}.${loginAdvice(reason)}${lost}`, {
+    cause: error,
+  })
+}
+
+/** For a connection that is down for a known reason. */
+export function unreachable(lostReason: string): TidegateError {
+  const reason = withoutPeriod(lostReason)
+  return storeFailed('unreachable', `Redis is unreachable: ${reason}.${loginAdvice(reason)}`)
+}
+
+/** What to write if Redis rejects the login. The password that was sent is never shown. */
+function loginAdvice(reason: string): string {
+  if (reason.startsWith('NOAUTH')) return ' Write the password in the URL: redis://:PASSWORD@host.'
+  if (!reason.startsWith('WRONGPASS')) return ''
+  return ' Check the user name and the password in the URL: redis://USER:PASSWORD@host.'
 }
 
 /** Some messages of Redis clients end in a period. They become a part of another sentence. */
-export function withoutPeriod(message: string): string {
+function withoutPeriod(message: string): string {
   return message.replace(/\.$/, '')
 }
 

@@ -210,6 +210,27 @@ describe('a server that cannot be used', () => {
     })
   })
 
+  it('a missing or wrong password fails with the URL to write', async () => {
+    const locked = await startRedis(['--requirepass', 'right'])
+    const client = clientOf(locked)
+    const messageOf = async (redis: string | Redis) =>
+      String(await failureOf(new RedisStore(redis as string)))
+    try {
+      expect(await messageOf(locked.url)).toMatch(
+        /NOAUTH .*\. Write the password in the URL: redis:\/\/:PASSWORD@host\.$/,
+      )
+      expect(await messageOf(client)).toContain('Write the password in the URL: redis://:PASSWORD@host.')
+      const wrong = await messageOf(locked.url.replace('//', '//:secret@'))
+      expect(wrong).toMatch(
+        /WRONGPASS .*\. Check the user name and the password in the URL: redis:\/\/USER:PASSWORD@host\.$/,
+      )
+      expect(wrong).not.toContain('secret')
+    } finally {
+      client.disconnect()
+      await locked.stop()
+    }
+  })
+
   it('a wrong password fails every check, sequential or concurrent', async () => {
     const store = new RedisStore(withUser(server.url, 'wrong'))
     const check = () => store.check({ policy: POLICIES[0]!, key: 'k', cost: 1 }).then(() => 'answered')

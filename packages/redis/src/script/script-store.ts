@@ -33,7 +33,7 @@ import {
 import type { RedisConnection } from '../connection/adapters.js'
 import { redisKey } from '../keys.js'
 import type { createBatcher } from './batcher.js'
-import { ABANDONED, NOT_ON_ONE_NODE } from './call-errors.js'
+import { ABANDONED, NOT_ON_ONE_NODE, unreachable } from './call-errors.js'
 import { probe } from './node-test.js'
 import type { Decided, Entry, RedisLimit } from './protocol.js'
 import { createReservations } from './reservations.js'
@@ -268,6 +268,15 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
       },
       partOf: nodeOf ? (request) => nodeOf(slotOfRequest(request)) ?? 'unknown' : () => 'all',
       onReachable: (listener) => onReady?.(listener),
+      onUnreachable(listener) {
+        const report = () => {
+          const reason = connection.lostReason?.()
+          if (reason !== undefined && !isClosed) listener(unreachable(reason))
+        }
+        connection.onLost?.(report)
+        // The first attempt may have failed already.
+        queueMicrotask(report)
+      },
       waitsFor,
       silentMs: (requests) =>
         Math.max(0, ...requests.map((request) => batcher.silentMs(slotOfRequest(request)))),

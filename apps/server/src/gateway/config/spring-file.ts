@@ -1,7 +1,7 @@
+import { nearestWords } from '@tidegate/core'
 import { type Path, quote } from '../../config-file/config-error.js'
 import type { UnusedOption } from '../../config-file/dialect.js'
 import type { ConfigDocument } from '../../config-file/document.js'
-import { nearestWords } from '../../config-file/suggestions.js'
 import { relaxedName } from '../../spring-file/names.js'
 import { SECTIONS } from '../../spring-file/spring-dialect.js'
 
