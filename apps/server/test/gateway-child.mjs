@@ -4,20 +4,13 @@ import { defineProxies } from '@tidegate/http'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { startGateway } from '../dist/gateway/index.js'
+import { routeTo } from '../dist/gateway/route-to.js'
 
+const retry = { retries: 0, retriesIfLost: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 }
+const timeouts = { connectMs: 30_000, headersMs: 60_000, bodyMs: 60_000 }
 const route = {
-  id: 'all',
-  upstreams: [process.argv[2]],
-  healthCheck: undefined,
+  ...routeTo('all', [process.argv[2]], { retry, timeouts }),
   limiter: () => ({ denial: undefined, headers: { 'x-ratelimit-limit': '1' }, holdMs: 0 }),
-  requestFilters: [],
-  responseFilters: [],
-  answer: undefined,
-  preserveHost: false,
-  maxBodyBytes: undefined,
-  retry: { retries: 0, retriesIfLost: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 },
-  webSocket: false,
-  timeouts: { connectMs: 30_000, headersMs: 60_000, bodyMs: 60_000 },
 }
 const gateway = await startGateway({
   host: '127.0.0.1',

@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { type Gateway, type GatewayOptions, startGateway } from '../src/gateway/index.js'
 import type { Route } from '../src/gateway/route.js'
+import { routeTo } from '../src/gateway/route-to.js'
 import type { Routing } from '../src/gateway/routing/active-routes.js'
 
 /** A gateway on a free port with the routes of a test, and its log. */
@@ -54,23 +55,17 @@ export function routingOf(
   }
 }
 
+const NO_RETRY: Route['retry'] = {
+  retries: 0,
+  retriesIfLost: 0,
+  methods: new Set(),
+  isFailure: () => false,
+  backoffMs: () => 0,
+}
+
 function routeOf(route: Partial<Route>): Route {
-  return {
-    id: 'all',
-    upstreams: [],
-    healthCheck: undefined,
-    limiter: undefined,
-    budget: undefined,
-    requestFilters: [],
-    responseFilters: [],
-    answer: undefined,
-    preserveHost: false,
-    maxBodyBytes: undefined,
-    retry: { retries: 0, retriesIfLost: 0, methods: new Set(), isFailure: () => false, backoffMs: () => 0 },
-    webSocket: false,
-    timeouts: { connectMs: 5000, headersMs: 30_000, bodyMs: 30_000 },
-    ...route,
-  }
+  const timeouts = { connectMs: 5000, headersMs: 30_000, bodyMs: 30_000 }
+  return { ...routeTo('all', [], { retry: NO_RETRY, timeouts }), ...route }
 }
 
 /** A server of a test, and its connections. */

@@ -68,6 +68,22 @@ export function valuesThrough(scalar: (schema: JsonSchema) => JsonSchema) {
 
 export type Values = ReturnType<typeof valuesThrough>
 
+/** The host and the port of a server. */
+export function addressFields({ text, wholeNumber }: Values, defaultPort: number) {
+  return {
+    host: text({
+      description: 'The address to listen on; 0.0.0.0 or :: for all addresses.',
+      default: '127.0.0.1',
+    }),
+    port: wholeNumber({
+      description: 'The port to listen on; 0 for any free port.',
+      minimum: 0,
+      maximum: 65_535,
+      default: defaultPort,
+    }),
+  }
+}
+
 /** An object with these keys and no others. */
 export function section(description: string, properties: Record<string, JsonSchema>): JsonSchema {
   return { type: 'object', description, additionalProperties: false, properties }

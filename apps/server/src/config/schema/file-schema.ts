@@ -1,5 +1,11 @@
 import { connectionsSchema } from '../../config-file/connection-limits-schema.js'
-import { type JsonSchema, section, type Values, valuesThrough } from '../../config-file/json-schema.js'
+import {
+  addressFields,
+  type JsonSchema,
+  section,
+  type Values,
+  valuesThrough,
+} from '../../config-file/json-schema.js'
 import { gatewaySchema } from '../../gateway/config/gateway-schema.js'
 import { springSections } from '../../gateway/config/spring-schema.js'
 import { rlsSchema } from '../../rls/config/rls-schema.js'
@@ -26,16 +32,7 @@ function fileSchema(
     type: 'object',
     additionalProperties: false,
     properties: {
-      host: text({
-        description: 'The address to listen on; 0.0.0.0 or :: for all addresses.',
-        default: '127.0.0.1',
-      }),
-      port: wholeNumber({
-        description: 'The port to listen on; 0 for any free port.',
-        minimum: 0,
-        maximum: 65_535,
-        default: 8080,
-      }),
+      ...addressFields(values, 8080),
       store: storeSchema(values),
       adminToken: text({
         description:

@@ -1,5 +1,5 @@
 import { connectionsSchema } from '../../config-file/connection-limits-schema.js'
-import { type JsonSchema, section, type Values } from '../../config-file/json-schema.js'
+import { addressFields, type JsonSchema, section, type Values } from '../../config-file/json-schema.js'
 
 /** The schema of CORS rules by path. The names of the fields are Spring's. */
 export function corsSchema({ text, trueOrFalse, duration }: Values): JsonSchema {
@@ -152,16 +152,7 @@ export function gatewaySchema(values: Values): JsonSchema {
         minimum: 0,
         maximum: 65_535,
         properties: {
-          host: text({
-            description: 'The address to listen on; 0.0.0.0 or :: for all addresses.',
-            default: '127.0.0.1',
-          }),
-          port: wholeNumber({
-            description: 'The port to listen on; 0 for any free port.',
-            minimum: 0,
-            maximum: 65_535,
-            default: 8000,
-          }),
+          ...addressFields(values, 8000),
           tls: {
             ...section('TLS to clients. Default: plain HTTP.', {
               certFile: text({

@@ -1,5 +1,6 @@
 import type { ConfigDocument } from '../../config-file/document.js'
 import type { Route, RouteBreaker } from '../route.js'
+import { routeTo } from '../route-to.js'
 import type { BreakerFilter } from '../spring/filter.js'
 import { defaultRetry } from '../spring/filters/retry.js'
 import { breakerSettings, breakerTimeoutMs } from './breaker-settings.js'
@@ -13,7 +14,11 @@ export function routeBreaker(
 ): RouteBreaker | undefined {
   if (filter === undefined) return undefined
   const { name = id, fallback, statuses } = filter
-  const route = fallback?.origin === undefined ? undefined : fallbackRoute(id, fallback.origin, timeouts)
+  const origin = fallback?.origin
+  const route =
+    origin === undefined
+      ? undefined
+      : Object.freeze(routeTo(id, [origin], { retry: defaultRetry(1), timeouts }))
   return Object.freeze({
     name,
     settings: breakerSettings(document, name),
@@ -33,23 +38,4 @@ export function withBreakerTimeout(
   return ms === undefined
     ? timeouts
     : Object.freeze({ ...timeouts, headersMs: Math.min(ms, timeouts.headersMs) })
-}
-
-/** A route to one upstream, without limits and filters. */
-function fallbackRoute(id: string, origin: string, timeouts: Route['timeouts']): Route {
-  return Object.freeze({
-    id,
-    upstreams: [origin],
-    healthCheck: undefined,
-    limiter: undefined,
-    budget: undefined,
-    requestFilters: [],
-    responseFilters: [],
-    answer: undefined,
-    preserveHost: false,
-    maxBodyBytes: undefined,
-    retry: defaultRetry(1),
-    webSocket: false,
-    timeouts,
-  })
 }
