@@ -20,7 +20,7 @@ describe.each([
   ['a memory store', () => new MemoryStore()],
   ['a store outside this process', remoteStore],
 ])('on %s', (_, create) => {
-  it('a second limiter with an unnamed policy of equal numbers is an error that says what to write', () => {
+  it('rejects a second limiter with an unnamed policy of equal numbers, with advice', () => {
     const store = create()
     createLimiter({ store, policy: two() })
     expect(() => createLimiter({ store, policy: two() })).toThrow(

@@ -993,7 +993,7 @@ it.each(ALGORITHM_NAMES)('denies exactly while the store would deny: %s', async 
         expect({ seed, i, answer }).toStrictEqual({ seed, i, answer: right })
         continue
       }
-      // A higher cost gets the waits of the lower one; units taken or given back meanwhile are not included.
+      // A higher cost gets the waits of the lower one; units taken or given back in the meantime are not included.
       expect(answer.retryAfterMs).toBeGreaterThan(0)
       expect(answer.retryAfterMs).toBeLessThanOrEqual(right.retryAfterMs)
       const { retryAfterMs, remaining, resetAfterMs } = right

@@ -54,7 +54,7 @@ interface State {
   holders: readonly [Holder, Holder]
   stored: KeyState | undefined
   /** The state of the policy without a lease, after all admissions. */
-  judged: KeyState | undefined
+  reference: KeyState | undefined
   crashes: number
 }
 
@@ -73,8 +73,8 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
 
   /** The state after an admission; undefined if the policy without a lease would have denied it. */
   function admit(state: State): State | undefined {
-    const { decision, state: judged } = decide(policyWithoutLease, state.judged, timeOf(state), 1)
-    return decision.allowed ? { ...state, judged } : undefined
+    const { decision, state: reference } = decide(policyWithoutLease, state.reference, timeOf(state), 1)
+    return decision.allowed ? { ...state, reference } : undefined
   }
 
   function withHolder(state: State, i: number, change: Partial<Holder>): State {
@@ -153,7 +153,7 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
     second: 0,
     holders: [holder, holder],
     stored: undefined,
-    judged: undefined,
+    reference: undefined,
     crashes: 1,
   }
   const isFound = visit(start)
@@ -161,12 +161,12 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
 }
 
 /** A key that is equal for states with the same possible continuations. */
-function idOf({ second, holders, stored, judged, crashes }: State): string {
+function idOf({ second, holders, stored, reference, crashes }: State): string {
   const ofHolders = holders.map(({ call, lease, calls, checks }) => [
     ...[calls, checks, call?.sent, call?.result?.taken, call?.result?.decision.timeMs],
     ...[lease?.sent.ms, lease?.left, lease?.lifeMs, lease?.decision.timeMs],
   ])
-  return [second, crashes, ofHolders.join(), textOf(stored), textOf(judged)].join(';')
+  return [second, crashes, ofHolders.join(), textOf(stored), textOf(reference)].join(';')
 }
 
 function textOf(state: KeyState | undefined): string {

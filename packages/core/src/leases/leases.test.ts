@@ -410,7 +410,7 @@ describe('changes', () => {
     trip.backMs = 150
     void process.check(one(fixed))
     void process.check(one(fixed))
-    // When the reply comes, checks of other keys look for idle keys, before the second check goes on.
+    // When the reply arrives, checks of other keys sweep idle keys before the second check continues.
     process.here(world.nowMs() + 150, async () => {
       trip.backMs = 0
       for (let turn = 0; turn < 2; turn++) await undefined

@@ -200,7 +200,7 @@ describe('a policy', () => {
   })
 })
 
-describe('an invalid policy is rejected, and the message says what to write', () => {
+describe('rejects an invalid policy, with the accepted values in the message', () => {
   const ok = { limit: 10, window: '1m' } as const
   it.each([
     ['limit 0', () => fixedWindow({ ...ok, limit: 0 }), 'limit', 'limit: 100'],
@@ -327,10 +327,10 @@ describe('an invalid policy is rejected, and the message says what to write', ()
     ['instances as text', () => fixedWindow({ ...ok, instances: '3' as never }), 'instances', 'got "3"'],
     ['no object', () => definePolicy('100/1m'), undefined, "{ algorithm: 'fixed-window'"],
     ['no options', () => fixedWindow(undefined as never), undefined, "window: '1m'"],
-  ])('%s', (_title, make, field, says) => {
+  ])('%s', (_title, make, field, expectedText) => {
     const error = caught(make)
     expect(error).toMatchObject({ code: 'POLICY_INVALID', field })
-    expect(error.message).toContain(says)
+    expect(error.message).toContain(expectedText)
   })
 })
 

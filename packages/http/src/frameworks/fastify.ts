@@ -123,7 +123,7 @@ interface RouteConfig {
   [PLACE]?: string
 }
 
-/** Requests do not know the constraints of their route, so `onRoute` writes the place into the route's `config`. */
+/** Requests do not expose the constraints of their route, so `onRoute` stores the place in the route's `config`. */
 const PLACE = Symbol.for('@tidegate/http: place')
 
 function placeOf({ method = '', url = '', constraints = {} }: Route): string {
