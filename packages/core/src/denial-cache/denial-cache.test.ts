@@ -225,7 +225,7 @@ describe('a cached denial', () => {
     expect(countCalls(() => expect(check(hour, 'k').allowed).toBe(true))).toBe(1)
   })
 
-  it.each(['open', 'closed', 'local'] as const)('is never a degraded decision (%s)', (degraded) => {
+  it.each(['open', 'closed', 'local'] as const)('is never made of a degraded decision (%s)', (degraded) => {
     const clock = new ManualClock()
     const memory = new MemoryStore({ clock })
     let sent = 0

@@ -192,7 +192,7 @@ describe('the life of a lease', () => {
     [counter, 0],
     [log, 0],
     [bucket, 1],
-  ])('$algorithm: unspent units are given back when it ends, or lapse', async (policy, isLost) => {
+  ])('$algorithm: unspent units are given back or lapse when it ends', async (policy, isLost) => {
     const { world, warmUp, usedOf, callsSince, store } = setUp()
     const inHand = await warmUp(policy)
     expect(inHand).toBeGreaterThan(0)

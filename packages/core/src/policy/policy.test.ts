@@ -27,7 +27,7 @@ describe('a policy', () => {
     slidingWindowLog({ limit: 5, window: '15m', countDenied: true }),
     leakyBucket({ capacity: 3, leakRate: 1, blockFor: '1h' }),
     concurrency({ limit: 10 }),
-  ])('%o goes to JSON and back', (policy) => {
+  ])('%o can be serialized and parsed', (policy) => {
     const back = definePolicy(JSON.parse(JSON.stringify(policy)))
     expect(back).toStrictEqual(policy)
     expect(Object.getOwnPropertyDescriptors(back)).toStrictEqual(Object.getOwnPropertyDescriptors(policy))
@@ -379,7 +379,7 @@ describe('rates', () => {
     [102_919, '21470345448.0451202/410618ms'],
     [4_240_192, '2959210711859.120117/278294ms'],
     [27_196_772, '31233320420979.180/336944ms'],
-  ] as const)('the nearest to many units can be written, too: %d at %s', (capacity, refillRate) => {
+  ] as const)('the nearest rate to a large rate is a valid rate: %d at %s', (capacity, refillRate) => {
     const { message } = caught(() => tokenBucket({ capacity, refillRate }))
     const nearest = /is '([^']+)'\.$/.exec(message)?.[1] as `${number}/${string}`
     const { n, d } = tokenBucket({ capacity, refillRate: nearest })

@@ -112,7 +112,7 @@ describe('the circuit breaker of a store', () => {
       },
     ],
     ['overload of this process', () => Promise.reject(storeFailed('overload', 'queue is full'))],
-  ])('ignores %s, also as the outcome of a probe', async (_, check) => {
+  ])('ignores %s, also as the result of a probe', async (_, check) => {
     let send: () => unknown = check
     const setup = guard({ check: () => send() } as unknown as Store)
     const { pass, guarded } = setup

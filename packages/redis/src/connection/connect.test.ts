@@ -50,7 +50,7 @@ describe('an address', () => {
         password: 'p',
       },
     ],
-  ])('%s is understood', (url, expected) => {
+  ])('parses %s', (url, expected) => {
     expect(parseRedisUrl(url)).toStrictEqual(expected)
   })
 
