@@ -47,7 +47,7 @@ it('four processes that are killed and stopped, with clocks that differ, never r
   let [kills, stops] = [0, 0]
   for (let round = 0; round < 5; round++) {
     await pause(700)
-    // One process is stopped for longer than the ttl, and meanwhile another is killed and replaced.
+    // One process is stopped for longer than the ttl, while another is killed and replaced.
     const stopped = places[round % 4]!
     stopped.process.kill('SIGSTOP')
     stops++

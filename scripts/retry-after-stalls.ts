@@ -1,5 +1,5 @@
 // Setup of test suites that start processes. A host that shares its cores takes a virtual machine's processor away for
-// up to a few hundred milliseconds, and a deadline of 50 ms then passes in a healthy system. A test that failed meanwhile is
+// up to a few hundred milliseconds, and a deadline of 50 ms then passes in a healthy system. A test that failed during a stall is
 // repeated; the report names it. On a machine without such stalls, only `retriesInAnyCase` repeats a test.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeEach, inject } from 'vitest'

@@ -14,7 +14,7 @@ export interface BothLoads {
   /** The events of the library's store. */
   readonly events: readonly FailureEvent[]
   /** The checks after the warm-up. */
-  judged(): Made[]
+  checksAfterWarmUp(): Made[]
   stop(): Promise<void>
   /** Also ends the service. */
   close(): Promise<void>
@@ -55,7 +55,8 @@ export async function startBothLoads(redisUrl: string): Promise<BothLoads> {
   return {
     ...loads,
     events,
-    judged: () => [...loads.library.made, ...loads.service.made].filter(({ startMs }) => startMs > warmMs),
+    checksAfterWarmUp: () =>
+      [...loads.library.made, ...loads.service.made].filter(({ startMs }) => startMs > warmMs),
     stop,
     async close() {
       await stop()

@@ -13,8 +13,8 @@ export interface Outage {
 }
 
 /** The figures of an outage of the store under both loads. */
-export function figuresOf({ library, service, judged, events }: BothLoads, { backMs }: Outage) {
-  const made = judged()
+export function figuresOf({ library, service, checksAfterWarmUp, events }: BothLoads, { backMs }: Outage) {
+  const made = checksAfterWarmUp()
   const tookMs = made.map((one) => one.tookMs)
   const exactAfterMsInLibrary = endOf(phasesOf(library.made), backMs) - backMs
   const exactAfterMsInService = endOf(phasesOf(service.made), backMs) - backMs

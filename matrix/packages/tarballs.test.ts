@@ -122,7 +122,7 @@ async function copyModules(clone: string): Promise<void> {
   for (const modules of found.trim().split('\n')) {
     await run('cp', ['-al', modules, join(clone, modules)], repository)
   }
-  // Caches are written in place, which would change those of this checkout. The stamp says that nothing has to be installed.
+  // Caches are written in place, which would change those of this checkout. The stamp marks the installation as complete.
   const stamp = 'node_modules/.cache/tidegate-lock'
   await run('rm', ['-rf', join(clone, dirname(stamp))], clone)
   await run('mkdir', [join(clone, dirname(stamp))], clone)

@@ -15,7 +15,7 @@ test('an order has every key equally often, in random order', () => {
 })
 
 test.each<ContenderName>(['token bucket', 'leaky bucket', 'RateLimiterMemory', 'express MemoryStore', 'Map'])(
-  '%s holds every key and counts every check',
+  '%s stores every key and counts every check',
   async (name) => {
     await expect(setUp(makeContender(name), keys, order)).resolves.toBeUndefined()
   },

@@ -23,7 +23,7 @@ export function isRedisBenchmark(contender: string): boolean {
 
 /**
  * The load generator of Redis, written in C, with one script call per check: the throughput of this server without
- * batching, whatever the client. 16 connections with 16 calls each are in flight, because on one connection
+ * batching, with any client. 16 connections with 16 calls each are in flight, because on one connection
  * redis-benchmark waits for all responses before it sends the next calls.
  */
 export async function measureRedisBenchmark(

@@ -164,7 +164,7 @@ describe('a history', () => {
     ['denied', { allowed: false }],
     ['of another key', { key: 'other' }],
     ['answered without the store', { degraded: 'open' as const }],
-  ])('whose fourth check was %s is not a violation', (_, more) => {
+  ])('with a fourth check that was %s is not a violation', (_, more) => {
     const history = [...four.slice(0, 3), check(4, more)]
     for (const policy of POLICIES) expect(verify(history, policy).violations).toStrictEqual([])
   })

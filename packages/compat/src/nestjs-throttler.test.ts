@@ -54,7 +54,7 @@ it('counts each hit for its ttl, not until the end of a common window', async ()
 it.each([
   ['longer than the ttl', 20_000],
   ['shorter than the ttl', 5_000],
-])('starts again after a block that is %s', async (_, blockDuration) => {
+])('starts at zero after a block that is %s', async (_, blockDuration) => {
   const store = tidegateStore()
   for (let i = 0; i < 2; i++) await hit(store, { blockDuration })
   const seconds = blockDuration / 1000
@@ -84,7 +84,7 @@ it('blocks everything at a limit of zero, and has no upper limit', async () => {
 it.each([
   ['above 100,000', { limit: 200_000 }],
   ['with a block that is shorter than the ttl', { limit: 100, blockDuration: 1000 }],
-])('holds a limit whose requests alternate with those of a limit %s', async (_, other) => {
+])('enforces a limit whose requests alternate with those of a limit %s', async (_, other) => {
   const store = tidegateStore()
   const blocked: boolean[] = []
   for (let i = 0; i < 4; i++) {

@@ -20,7 +20,7 @@ describe.each([
   ['a memory store', () => new MemoryStore()],
   ['a store outside this process', remoteStore],
 ])('on %s', (_, create) => {
-  it('a second limiter with an unnamed policy of equal numbers is an error that says what to write', () => {
+  it('rejects a second limiter with an unnamed policy of equal numbers, with advice', () => {
     const store = create()
     createLimiter({ store, policy: two() })
     expect(() => createLimiter({ store, policy: two() })).toThrow(
@@ -83,7 +83,7 @@ describe('limiters with one name on one store', () => {
     ['another algorithm', [fixed('15m'), tokenBucket({ capacity: 5, refillRate: '5/15m', name: 'api' })]],
     ['another rate', ['5/15m', '5/1s'].map((rate) => bucket(rate as '5/1s'))],
     ['another ttl', ['1s', '10m'].map((ttl) => concurrency({ limit: 5, ttl: ttl as '1s', name: 'api' }))],
-  ])('warn once if they have %s: neither limit would hold', (_, policies) => {
+  ])('warn once if they have %s, because neither limit would hold', (_, policies) => {
     const warnings = warningsOf(...policies, ...policies)
     expect(warnings).toStrictEqual([expect.stringContaining('named "api"')])
   })

@@ -105,7 +105,7 @@ describe('the instances that share', () => {
   it.each([
     ['a primary with Sentinels', () => sentinels.url],
     ['a cluster', () => cluster.url],
-  ])('%s see each other', async (_title, url) => {
+  ])('%s list each other', async (_title, url) => {
     const stores = [1, 2].map(() => new RedisStore(url(), { connectTimeoutMs: 10_000 }))
     try {
       const [a, b] = stores.map((store) => instancesOf(store))

@@ -279,7 +279,7 @@ describe('a cluster that does not accept undeclared keys', () => {
   it.each([
     ['in the reply to an entry', async (count: number) => rejectedEntries(count)],
     ['in the reply to a call', () => Promise.reject(new Error(CROSSSLOT))],
-  ])('is used slot by slot once it rejects them %s', async (_, rejection) => {
+  ])('is used slot by slot after it rejects undeclared keys %s', async (_, rejection) => {
     const client = await ioredisCluster()
     let isRejecting = false
     const store = new RedisStore({

@@ -66,7 +66,7 @@ describe('calendar windows on Redis', () => {
   })
 
   it.each([-MINUTE_MS, MINUTE_MS])(
-    'a clock of Redis that is %i ms away decides, in one call',
+    'a Redis clock that differs by %i ms decides in one call',
     async (awayMs) => {
       await used.redis.flushall()
       for (const timeZone of ZONES) {
@@ -89,7 +89,7 @@ describe('calendar windows on Redis', () => {
     },
   )
 
-  it('a clock of Redis that is years away costs one more call, once', async () => {
+  it('a Redis clock that differs by years costs one additional call', async () => {
     const clock = new ManualClock(Date.parse('2009-06-15T12:00:00Z'))
     const store = storeAt(clock, 'years')
     const policy = fixedWindow({ limit: 5, window: 'month', timeZone: 'Europe/Berlin', name: 'years' })

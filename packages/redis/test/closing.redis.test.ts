@@ -21,7 +21,7 @@ it('limiters on a closed store throw STORE_FAILED and allow no request', async (
 it.each([
   ['closed', 'await store.close()'],
   ['not closed', ''],
-])('a program whose store is %s ends once nothing is pending', async (key, close) => {
+])('a program whose store is %s exits when no calls are pending', async (key, close) => {
   const program = `
     import { createLimiter, fixedWindow } from '@tidegate/core'
     import { RedisStore } from '@tidegate/redis'

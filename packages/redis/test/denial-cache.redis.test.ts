@@ -54,7 +54,7 @@ describe('a flood', () => {
   const PAUSE_MS = 11
 
   it.each([hour, other, bucket])(
-    'of 20,000 checks on 10 keys of "$name" that are used up costs Redis a call per key and second at most',
+    'of 20,000 checks on 10 exhausted keys of "$name" costs Redis at most one call per key and second',
     async (policy) => {
       for (const key of KEYS) await useUp(policy, key)
       const waits: Map<string, number>[] = []
@@ -244,7 +244,7 @@ it.each([
   ['password', { password: 123 as never }],
   ['tls', { tls: true as never }],
   ['tls', { tls: null as never }],
-])('%s is rejected: %j', (field, options) => {
+])('rejects %s: %j', (field, options) => {
   expect(() => new RedisStore(server.url, options)).toThrow(
     expect.objectContaining({ code: 'OPTION_INVALID', field, message: expect.stringContaining(field) }),
   )

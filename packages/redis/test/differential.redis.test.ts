@@ -87,7 +87,7 @@ it(`slots: ${TRACES * STEPS} steps`, async () => {
 it.each([
   tokenBucket({ capacity: 1_000_000_000, refillRate: '1000/9007199ms', name: 'centuries' }),
   leakyBucket({ capacity: 1_000_000_000, leakRate: '1000/9007199ms', name: 'centuries' }),
-])('$algorithm: waits that pass 2^53, since the clock has stepped back', async (policy) => {
+])('$algorithm: waits above 2^53, after the clock has stepped back', async (policy) => {
   const clock = new ManualClock(Date.parse('2030-01-01T10:00:00Z'))
   const reference = new ReferenceStore(clock)
   const store = timedStore(server.url, clock, policy.algorithm)

@@ -87,7 +87,7 @@ describe('old and new processes in turns', () => {
   })
 
   it.each(['fixed-window', 'sliding-window-log', 'sliding-window-counter'])(
-    '%s, new window: the count is carried over, and back',
+    '%s, new window: the count is carried over in both directions',
     async (algorithm) => {
       const [before, after] = [
         { limit: 10, window: '30d' },
@@ -115,7 +115,7 @@ describe('old and new processes in turns', () => {
   it.each([
     ['token-bucket', 'refillRate'],
     ['leaky-bucket', 'leakRate'],
-  ])('%s, new rate: the level is converted against the client', async (algorithm, rate) => {
+  ])('%s, new rate: the level is converted, rounded against the client', async (algorithm, rate) => {
     for (let attempt = 0; ; attempt++) {
       const key = `key-${keys++}`
       const before = { capacity: CAPACITY, [rate]: '1/30ms' }
@@ -273,19 +273,22 @@ describe('old and new processes at the same time', () => {
     it.each([
       ['token-bucket', 'refillRate'],
       ['leaky-bucket', 'leakRate'],
-    ])('%s, 50 at 30/s and at 100/s: never more in any time than 50 at 100/s', async (algorithm, rate) => {
-      const [before, after] = [
-        { capacity: LIMIT, [rate]: '3/100ms' },
-        { capacity: LIMIT, [rate]: '7/70ms' },
-      ]
-      const all = await timesUs(algorithm, before, after)
-      // From each unit to each later one, at most the capacity and the units refilled since.
-      for (let from = 0; from < all.length; from++) {
-        for (let to = from; to < all.length; to++) {
-          const [units, us] = [to - from + 1, all[to]! - all[from]!]
-          if (units > LIMIT + us / 10_000) expect.fail(`${units} units in ${us} µs`)
+    ])(
+      '%s, 50 at 30/s and at 100/s: in any interval never more than 50 at 100/s',
+      async (algorithm, rate) => {
+        const [before, after] = [
+          { capacity: LIMIT, [rate]: '3/100ms' },
+          { capacity: LIMIT, [rate]: '7/70ms' },
+        ]
+        const all = await timesUs(algorithm, before, after)
+        // From each unit to each later one, at most the capacity and the units refilled since.
+        for (let from = 0; from < all.length; from++) {
+          for (let to = from; to < all.length; to++) {
+            const [units, us] = [to - from + 1, all[to]! - all[from]!]
+            if (units > LIMIT + us / 10_000) expect.fail(`${units} units in ${us} µs`)
+          }
         }
-      }
-    })
+      },
+    )
   })
 })

@@ -191,7 +191,7 @@ describe('only safe requests are retried:', () => {
     expect(calls).toBe(0)
   })
 
-  it.each(['ftp://api.test/', 'htpp://api.test/'])('not %s, which is not HTTP', async (url) => {
+  it.each(['ftp://api.test/', 'htpp://api.test/'])('not %s, which is not an HTTP URL', async (url) => {
     const waits: BackoffWait[] = []
     const patient = withBackoff(fetch, { wait: async () => {}, onWait: (one) => waits.push(one) })
     await expect(patient(url)).rejects.toThrow('fetch failed')

@@ -11,8 +11,8 @@ it.each(STANDARDS)('reads the %s headers of @tidegate/http', (standard) => {
   const limiter = createLimiter({ policy, store })
   const decision = limiter.check('user:123', 60)
   const headers = new Headers(rateLimitHeaders([{ decision, policy }], [standard]))
-  const says = { limit: 100, remaining: 40, resetAfterMs: 30_000 }
-  expect(quotasOf(headers, now)).toMatchObject([says])
+  const expectedQuota = { limit: 100, remaining: 40, resetAfterMs: 30_000 }
+  expect(quotasOf(headers, now)).toMatchObject([expectedQuota])
 
   const denied = { decision: limiter.check('user:123', 41), policy }
   expect(exhaustedForMs(quotasOf(new Headers(rateLimitHeaders([denied], [standard])), now))).toBeUndefined()

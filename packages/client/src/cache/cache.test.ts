@@ -262,7 +262,7 @@ describe('a request controls whether the server is called', () => {
 
 describe('a write to a URL', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-    'by %s drops the cached response, if it succeeds',
+    'by %s removes the cached response if it succeeds',
     async (method) => {
       let status = 0
       const { get } = await cachedServer((received) =>

@@ -27,13 +27,13 @@ export function recordBody(
 }
 
 function joinChunks(chunks: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(bytes)
+  const body = new Uint8Array(bytes)
   let offset = 0
   for (const chunk of chunks) {
-    whole.set(chunk, offset)
+    body.set(chunk, offset)
     offset += chunk.byteLength
   }
-  return whole
+  return body
 }
 
 /** Sets the URL, which a constructed response does not have. */

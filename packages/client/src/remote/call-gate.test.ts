@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createCallGate } from './call-gate.js'
 
-it('does not make a call whose caller has stopped waiting, and goes on with the next', async () => {
+it('does not make a call whose caller has stopped waiting, and continues with the next', async () => {
   const gate = createCallGate(1, 1000)
   const made: string[] = []
   let answer = (_: string) => {}

@@ -118,7 +118,7 @@ it.each([
   ['a name', { policy: 'fixed' }, 'fixed', 10],
   ['a built-in by its algorithm', { algorithm: 'TOKEN_BUCKET' }, 'token_bucket', 100],
   ['a built-in by its name in the library', { algorithm: 'sliding-window-log' }, 'sliding_window', 100],
-])('needs no numbers: %s', async (_title, which, name, limit) => {
+])('works without numbers: %s', async (_title, which, name, limit) => {
   const limiter = createRemoteLimiter({ ...allPermissions(), ...which })
   expect(limiter.policy).toBe(name)
   expect(await limiter.check(newKey())).toMatchObject({
@@ -130,7 +130,7 @@ it.each([
 })
 
 it.each(['__proto__', 'a&policy=fixed', 'a b+c%20d', 'ключ:名前:😀', '{}"\\', '?#/..'])(
-  'counts the key %j as itself',
+  'counts the key %j separately',
   async (name) => {
     const limiter = createRemoteLimiter({ ...allPermissions(), policy: hundred })
     const key = `${name}:${newKey()}`

@@ -115,7 +115,7 @@ it.each([
   ],
   ['by its body', { error: 'rate_limiter_unavailable', message: 'no', retry_after: 4 }, {}, 10, 4000],
 ])(
-  '503 of a closed policy, recognized %s, is a denial',
+  'treats a 503 of a closed policy, recognized %s, as a denial',
   async (_title, body, headers, limit, retryAfterMs) => {
     const { url } = await serve((_received, response) =>
       response.writeHead(503, headers).end(JSON.stringify(body)),
@@ -185,7 +185,7 @@ describe('when the service does not respond', () => {
     ['closed', 'per-user', false],
     ['open', policy, true],
     ['closed', policy, false],
-  ] as const)('%s decides', async (onStoreFailure, which, isAllowed) => {
+  ] as const)('%s is the decision', async (onStoreFailure, which, isAllowed) => {
     const { url } = await serve(never)
     const limiter = createRemoteLimiter({ url, policy: which, onStoreFailure, connectTimeoutMs: 100 })
     const limit = typeof which === 'string' ? 0 : 10

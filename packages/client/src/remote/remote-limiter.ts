@@ -59,8 +59,21 @@ export interface RemoteLimiter<P extends Policy | string = Policy | string>
 }
 
 /**
- * Creates a limiter that calls a Tidegate service. The service has the counts and the policies. The numbers of `policy` are
- * used only for headers, and to count in this process while the service is unavailable.
+ * Creates a limiter that calls a Tidegate service, which has the counts and the policies. The numbers of `policy` are used
+ * only for headers, for slots, and to count in this process while the service is unavailable.
+ *
+ * @example
+ * ```ts
+ * const policy = fixedWindow({ limit: 100, window: '1m', name: 'per-user', onStoreFailure: 'local' })
+ * const limiter = createRemoteLimiter({ url: 'http://127.0.0.1:8080', policy })
+ * const { allowed } = await limiter.check('user:123')
+ * ```
+ */
+export function createRemoteLimiter(
+  options: RemoteLimiterOptions<Policy> & { policy: Policy },
+): RemoteLimiter<Policy>
+/**
+ * Creates a limiter that calls a Tidegate service, for a policy that only the service has the numbers of.
  *
  * @example
  * ```ts
@@ -68,10 +81,8 @@ export interface RemoteLimiter<P extends Policy | string = Policy | string>
  * const { allowed } = await limiter.check('user:123')
  * ```
  */
-export function createRemoteLimiter(
-  options: RemoteLimiterOptions<Policy> & { policy: Policy },
-): RemoteLimiter<Policy>
 export function createRemoteLimiter(options: RemoteLimiterOptions<string>): RemoteLimiter<string>
+/** Creates a limiter that calls a Tidegate service, for a policy or its name. */
 export function createRemoteLimiter(options: RemoteLimiterOptions): RemoteLimiter
 export function createRemoteLimiter(options: RemoteLimiterOptions): RemoteLimiter {
   assertOptions('createRemoteLimiter()', options, OPTION_NAMES)

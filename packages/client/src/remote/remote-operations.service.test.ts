@@ -244,7 +244,7 @@ describe('invalid input', () => {
 describe('without the service', () => {
   const down = { url: 'http://127.0.0.1:1' }
 
-  it('reserves as the policy says; a settlement rejects', async () => {
+  it('reserves according to onStoreFailure; a settlement rejects', async () => {
     for (const onStoreFailure of ['open', 'closed'] as const) {
       const limiter = createRemoteLimiter({ ...down, policy: fixed, onStoreFailure })
       const reservation = await limiter.reserve('k', 10)
@@ -263,7 +263,7 @@ describe('without the service', () => {
     expect(await limiter.reserve('k', 10)).toMatchObject({ allowed: true, degraded: 'open', limit: 0 })
   })
 
-  it('acquires as the policy says, without a slot', async () => {
+  it('acquires according to onStoreFailure, without a slot', async () => {
     for (const onStoreFailure of ['open', 'closed'] as const) {
       const limiter = createRemoteLimiter({ ...down, policy: reports, onStoreFailure })
       const slot = await limiter.acquire('k')

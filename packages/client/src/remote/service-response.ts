@@ -20,7 +20,7 @@ export function decisionOf(body: unknown, request: TakeRequest, nowMs: number, i
     limit,
     cost: request.cost,
     remaining: left,
-    // At least one second, so that a denied client does not retry at once.
+    // At least one second, so that a denied client does not retry immediately.
     retryAfterMs: allowed ? 0 : 1000 * Math.max(1, isCount(retryAfterSeconds) ? retryAfterSeconds : 1),
     resetAfterMs: isCount(resetAfterSeconds) ? resetAfterSeconds * 1000 : 0,
     delayMs,

@@ -9,7 +9,7 @@ import type { Policy, RatePolicy } from '../policy/index.js'
  * `decide` has the same five steps in every algorithm, and in its Lua twin:
  *
  *   1. clock      the moment to decide for, and whether the state was written under another clock
- *   2. state now  the state as it is at that moment
+ *   2. state now  the state at that moment
  *   3. decision   how much room there is; a cost that fits is charged
  *   4. new state  written only if the cost was charged, or if the state was moved from another clock
  *   5. waits      until this cost fits, and until the full limit is available, both after the charge

@@ -13,8 +13,8 @@ export function convertLevel(
 ): number {
   if (level < 0) return -convertLevel(policy, -level, unit, rounding === 'down' ? 'up' : 'down')
   // Convert whole units and the remainder separately, so that the products stay small.
-  const whole = Math.floor(level / unit)
+  const wholeUnits = Math.floor(level / unit)
   const mulDiv = rounding === 'down' ? mulDivFloor : mulDivCeil
-  const rest = mulDiv(level - whole * unit, policy.d, unit)
-  return Math.min(Number.MAX_SAFE_INTEGER, whole * policy.d + rest)
+  const remainder = mulDiv(level - wholeUnits * unit, policy.d, unit)
+  return Math.min(Number.MAX_SAFE_INTEGER, wholeUnits * policy.d + remainder)
 }

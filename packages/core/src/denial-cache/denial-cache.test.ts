@@ -225,7 +225,7 @@ describe('a cached denial', () => {
     expect(countCalls(() => expect(check(hour, 'k').allowed).toBe(true))).toBe(1)
   })
 
-  it.each(['open', 'closed', 'local'] as const)('is never a degraded decision (%s)', (degraded) => {
+  it.each(['open', 'closed', 'local'] as const)('is never made of a degraded decision (%s)', (degraded) => {
     const clock = new ManualClock()
     const memory = new MemoryStore({ clock })
     let sent = 0
@@ -993,7 +993,7 @@ it.each(ALGORITHM_NAMES)('denies exactly while the store would deny: %s', async 
         expect({ seed, i, answer }).toStrictEqual({ seed, i, answer: right })
         continue
       }
-      // A higher cost gets the waits of the lower one; units taken or given back meanwhile are not included.
+      // A higher cost gets the waits of the lower one; units taken or given back in the meantime are not included.
       expect(answer.retryAfterMs).toBeGreaterThan(0)
       expect(answer.retryAfterMs).toBeLessThanOrEqual(right.retryAfterMs)
       const { retryAfterMs, remaining, resetAfterMs } = right

@@ -101,7 +101,7 @@ const withoutWindowEnd = {
     sent: Lease['sent'],
     own: number,
   ): Lease => ({
-    ...{ policy, key, generation, sent, decision, units: taken, left: taken - own },
+    ...{ policy, key, generation, sent, decision, units: taken, unitsLeft: taken - own },
     lifeMs: policy.leaseUs / 1000,
   }),
 }
@@ -120,7 +120,7 @@ const fromReply = {
     const nowMs = currentWorld.nowMs()
     const lateMs = nowMs + 777 - sent.ms
     return {
-      ...{ policy, key, generation, decision, units: taken, left: taken - own },
+      ...{ policy, key, generation, decision, units: taken, unitsLeft: taken - own },
       sent: { ms: nowMs + 777, wallMs: sent.wallMs + lateMs },
       lifeMs: Math.min(policy.leaseUs / 1000, (windowEndMs ?? Infinity) - decision.timeMs),
     }

@@ -33,7 +33,7 @@ export function createBusyKeys(now: () => number) {
 
   /** A key with units in this process or a lease call in flight is not idle: giving units back needs its generation. */
   function isIdle({ policy, measuredMs, lease, pending, uses }: BusyKey, nowMs: number): boolean {
-    const isUsed = (lease !== undefined && lease.left > 0) || pending !== undefined || uses > 0
+    const isUsed = (lease !== undefined && lease.unitsLeft > 0) || pending !== undefined || uses > 0
     return !isUsed && nowMs - measuredMs > policy.leaseUs / 1000
   }
 

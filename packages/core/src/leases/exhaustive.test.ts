@@ -54,7 +54,7 @@ interface State {
   holders: readonly [Holder, Holder]
   stored: KeyState | undefined
   /** The state of the policy without a lease, after all admissions. */
-  judged: KeyState | undefined
+  reference: KeyState | undefined
   crashes: number
 }
 
@@ -73,8 +73,8 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
 
   /** The state after an admission; undefined if the policy without a lease would have denied it. */
   function admit(state: State): State | undefined {
-    const { decision, state: judged } = decide(policyWithoutLease, state.judged, timeOf(state), 1)
-    return decision.allowed ? { ...state, judged } : undefined
+    const { decision, state: reference } = decide(policyWithoutLease, state.reference, timeOf(state), 1)
+    return decision.allowed ? { ...state, reference } : undefined
   }
 
   function withHolder(state: State, i: number, change: Partial<Holder>): State {
@@ -111,14 +111,16 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
           yield [`${i} gets its reply`, withHolder(state, i, { call: undefined, lease: granted })]
         }
       }
-      if (lease !== undefined && lease.left > 0 && rules.isAlive(lease, momentOf(state.second))) {
-        const spent = { ...lease, left: lease.left - 1 }
-        yield [`${i} spends`, admit(withHolder(state, i, { lease: spent }))]
+      if (lease !== undefined && lease.unitsLeft > 0 && rules.isAlive(lease, momentOf(state.second))) {
+        const nextLease = { ...lease, unitsLeft: lease.unitsLeft - 1 }
+        yield [`${i} spends`, admit(withHolder(state, i, { lease: nextLease }))]
       }
       if (lease !== undefined) {
-        const given = rules.isGivenBack(policy) && lease.left > 0
+        const isRefunded = rules.isGivenBack(policy) && lease.unitsLeft > 0
         const at = Math.round(lease.decision.timeMs * 1000)
-        const stored = given ? refund(countAs(policy), state.stored, now, at, lease.left).state : state.stored
+        const stored = isRefunded
+          ? refund(countAs(policy), state.stored, now, at, lease.unitsLeft).state
+          : state.stored
         const kept = mutation.isGivenBackTwice ? lease : undefined
         // At any time: a lease can also end early, when it is replaced.
         yield [`${i} ends its lease`, withHolder({ ...state, stored }, i, { lease: kept })]
@@ -153,7 +155,7 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
     second: 0,
     holders: [holder, holder],
     stored: undefined,
-    judged: undefined,
+    reference: undefined,
     crashes: 1,
   }
   const isFound = visit(start)
@@ -161,12 +163,12 @@ function explore(policy: RatePolicy, mutation: Mutation = {}): { states: number;
 }
 
 /** A key that is equal for states with the same possible continuations. */
-function idOf({ second, holders, stored, judged, crashes }: State): string {
+function idOf({ second, holders, stored, reference, crashes }: State): string {
   const ofHolders = holders.map(({ call, lease, calls, checks }) => [
     ...[calls, checks, call?.sent, call?.result?.taken, call?.result?.decision.timeMs],
-    ...[lease?.sent.ms, lease?.left, lease?.lifeMs, lease?.decision.timeMs],
+    ...[lease?.sent.ms, lease?.unitsLeft, lease?.lifeMs, lease?.decision.timeMs],
   ])
-  return [second, crashes, ofHolders.join(), textOf(stored), textOf(judged)].join(';')
+  return [second, crashes, ofHolders.join(), textOf(stored), textOf(reference)].join(';')
 }
 
 function textOf(state: KeyState | undefined): string {

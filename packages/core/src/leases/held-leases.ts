@@ -60,7 +60,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
 
   /** Gives back the unspent units when the lease ends. */
   function watch(lease: Lease): void {
-    if (lease.left === 0 || openLeases.has(lease)) return
+    if (lease.unitsLeft === 0 || openLeases.has(lease)) return
     openLeases.add(lease)
     alarm.setBy(endMsOf(lease))
   }
@@ -80,9 +80,9 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
     openLeases.delete(lease)
     const busy = keys.find(lease.policy, lease.key)
     if (busy?.lease === lease) busy.lease = undefined
-    const { left } = lease
-    lease.left = 0
-    if (left > 0) void giveBack(lease, left)
+    const { unitsLeft } = lease
+    lease.unitsLeft = 0
+    if (unitsLeft > 0) void giveBack(lease, unitsLeft)
   }
 
   /** Gives unspent units back to the store. A failed call is not repeated: the units stay charged. */
@@ -111,12 +111,12 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
       return { decision: { ...decision, cost }, lease: undefined }
     }
     const lease = leaseOf(busy, result, sent, cost)
-    const own = { ...decision, cost, remaining: decision.remaining + lease.left }
+    const ownDecision = { ...decision, cost, remaining: decision.remaining + lease.unitsLeft }
     if (busy.lease !== undefined) lapse(busy.lease)
     busy.lease = lease
     if (isAlive(lease, now())) watch(lease)
     else lapse(lease)
-    return { decision: own, lease }
+    return { decision: ownDecision, lease }
   }
 
   return {
@@ -136,7 +136,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
     /** Spends units of the key's lease. Returns undefined if there are too few. */
     spendHere(busy: BusyKey, cost: number): Decision | undefined {
       const { lease } = busy
-      if (lease === undefined || lease.left < cost) return undefined
+      if (lease === undefined || lease.unitsLeft < cost) return undefined
       const at = now()
       if (!spend(lease, cost, at)) return undefined
       counts.leasedChecks++
@@ -212,7 +212,7 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
 
     counts: (): LeaseCounts => {
       let unitsInHand = 0
-      for (const { left } of openLeases) unitsInHand += left
+      for (const { unitsLeft } of openLeases) unitsInHand += unitsLeft
       return { ...counts, unitsInHand }
     },
 
@@ -222,9 +222,9 @@ export function createHeldLeases({ store, instances, timers, clock }: HeldLeases
       openLeases.clear()
       alarm.cancel()
       const refunds = leases.map((lease) => {
-        const { left } = lease
-        lease.left = 0
-        return giveBack(lease, left)
+        const { unitsLeft } = lease
+        lease.unitsLeft = 0
+        return giveBack(lease, unitsLeft)
       })
       isClosed = true
       await Promise.all(refunds)

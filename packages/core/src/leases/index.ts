@@ -124,7 +124,8 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
       const { policy, key, cost } = request
       const lease = isLeased(policy) ? leases.find(policy, key)?.lease : undefined
       const now = leases.now()
-      if (lease === undefined || lease.left < cost || !isAlive(lease, now)) return store.peek(request, call)
+      if (lease === undefined || lease.unitsLeft < cost || !isAlive(lease, now))
+        return store.peek(request, call)
       assertPolicy(policy)
       assertCost(policy, cost)
       return leasedDecision(lease, cost, now)

@@ -25,17 +25,17 @@ export interface Lease {
   /** The number of leased units. */
   readonly units: number
   /** The number of units that are neither spent nor set aside. */
-  left: number
+  unitsLeft: number
   /** The decision of the store that took the units. */
   readonly decision: Decision
 }
 
-/** Creates a lease of the taken units. The check that made the call has already spent `own` of them. */
+/** Creates a lease of the taken units. The check that made the call has already spent `ownUnits` of them. */
 export function leaseOf(
   { policy, key, generation }: Pick<Lease, 'policy' | 'key' | 'generation'>,
   result: TakeUpToResult,
   sent: Moment,
-  own: number,
+  ownUnits: number,
 ): Lease {
   const { taken: units, decision } = result
   return {
@@ -45,7 +45,7 @@ export function leaseOf(
     sent,
     lifeMs: lifeMsOf(policy, result),
     units,
-    left: units - own,
+    unitsLeft: units - ownUnits,
     decision,
   }
 }
@@ -71,15 +71,15 @@ export function isAlive({ sent, lifeMs }: Lease, now: Moment): boolean {
 
 /** Spends units, or sets them aside. Returns false if there are too few, or the lease has ended. */
 export function spend(lease: Lease, cost: number, now: Moment): boolean {
-  if (lease.left < cost || !isAlive(lease, now)) return false
-  lease.left -= cost
+  if (lease.unitsLeft < cost || !isAlive(lease, now)) return false
+  lease.unitsLeft -= cost
   return true
 }
 
 /** Returns spent units to the lease. Returns their number, at most the number of spent units. */
 export function putBack(lease: Lease, cost: number): number {
-  const returnedUnits = Math.min(cost, lease.units - lease.left)
-  lease.left += returnedUnits
+  const returnedUnits = Math.min(cost, lease.units - lease.unitsLeft)
+  lease.unitsLeft += returnedUnits
   return returnedUnits
 }
 
@@ -93,14 +93,14 @@ export function isGivenBack({ algorithm }: Policy): boolean {
 
 /** The decision of a check that spent units of this lease. */
 export function leasedDecision(lease: Lease, cost: number, now: Moment): Decision {
-  const { decision, sent, left } = lease
+  const { decision, sent, unitsLeft } = lease
   // An upper bound for the time since the store decided. The lifetime of the lease keeps it within the window.
   const passedMs = now.ms - sent.ms
   return {
     allowed: true,
     limit: decision.limit,
     cost,
-    remaining: decision.remaining + left,
+    remaining: decision.remaining + unitsLeft,
     retryAfterMs: 0,
     resetAfterMs: Math.max(0, toMicroseconds(decision.resetAfterMs - passedMs)),
     delayMs: 0,

@@ -192,7 +192,7 @@ describe('the life of a lease', () => {
     [counter, 0],
     [log, 0],
     [bucket, 1],
-  ])('$algorithm: unspent units are given back when it ends, or lapse', async (policy, isLost) => {
+  ])('$algorithm: unspent units are given back or lapse when it ends', async (policy, isLost) => {
     const { world, warmUp, usedOf, callsSince, store } = setUp()
     const inHand = await warmUp(policy)
     expect(inHand).toBeGreaterThan(0)
@@ -410,7 +410,7 @@ describe('changes', () => {
     trip.backMs = 150
     void process.check(one(fixed))
     void process.check(one(fixed))
-    // When the reply comes, checks of other keys look for idle keys, before the second check goes on.
+    // When the reply arrives, checks of other keys sweep idle keys before the second check continues.
     process.here(world.nowMs() + 150, async () => {
       trip.backMs = 0
       for (let turn = 0; turn < 2; turn++) await undefined

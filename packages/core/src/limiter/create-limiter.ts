@@ -21,9 +21,7 @@ import { createReserve } from './reserve.js'
 import { createWait } from './wait.js'
 
 /**
- * Creates a limiter: one policy on one store. The type follows the store: a limiter in memory returns decisions, a limiter
- * on a remote store returns promises. A remote store gets a deadline, a circuit breaker and the policy's
- * `onStoreFailure`: see `withFallback`.
+ * Creates a limiter on an in-process store: one policy, whose counts are in this process. Its methods return values.
  *
  * @example
  * ```ts
@@ -32,18 +30,24 @@ import { createWait } from './wait.js'
  * const limiter = createLimiter({ policy: fixedWindow({ limit: 100, window: '1m' }) })
  * const { allowed, retryAfterMs } = limiter.check('user:123')
  * ```
+ */
+export function createLimiter(options: LimiterOptions<SyncStore>): SyncLimiter
+/**
+ * Creates a limiter on a remote store: one policy, whose counts all processes share. Its methods return promises. The store
+ * gets a timeout, a circuit breaker and the policy's `onStoreFailure`: see `withFallback`.
  *
- * @example With Redis, shared by all processes:
+ * @example
  * ```ts
+ * import { createLimiter, tokenBucket } from '@tidegate/core'
  * import { RedisStore } from '@tidegate/redis'
  *
  * const store = new RedisStore('redis://localhost:6379')
  * const limiter = createLimiter({ store, policy: tokenBucket({ capacity: 100, refillRate: 10, name: 'api' }) })
- * const { allowed } = await limiter.check('user:123')
+ * const { allowed, retryAfterMs } = await limiter.check('user:123')
  * ```
  */
-export function createLimiter(options: LimiterOptions<SyncStore>): SyncLimiter
 export function createLimiter(options: LimiterOptions<AsyncStore>): AsyncLimiter
+/** Creates a limiter on a store of any kind. Its methods return values or promises: `await` works for both. */
 export function createLimiter(options: LimiterOptions): Limiter
 export function createLimiter(options: LimiterOptions): Limiter {
   if (isPolicy(options)) throw policyAsOptions(options)

@@ -256,7 +256,7 @@ describe('a timeout', () => {
     ['fixed window', fixedWindow({ limit: 10, window: '10s' }), 20_000],
     ['sliding window log', slidingWindowLog({ limit: 10, window: '10s' }), 20_000],
     ['leaky bucket', leakyBucket({ capacity: 10, leakRate: 1 }), 20_000],
-  ])('%s: knows the wait of the eleventh call', async (_, policy, waitMs) => {
+  ])('%s: computes the wait of the eleventh call', async (_, policy, waitMs) => {
     const { wait, log, take, timers } = queueOf(policy)
     take(10)
     wait('first')

@@ -380,7 +380,7 @@ it.each([
   { algorithm: 'sliding-window-log', limit: 3, window: '1m' },
   { algorithm: 'token-bucket', capacity: 3, refillRate: '1/1m' },
   { algorithm: 'leaky-bucket', capacity: 3, leakRate: '1/1m' },
-])('limits again after the clock returned NaN or Infinity ($algorithm)', (numbers) => {
+])('enforces limits again after the clock has returned NaN or Infinity ($algorithm)', (numbers) => {
   const policy = definePolicy(numbers)
   for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
     let now = START_MS * 1000

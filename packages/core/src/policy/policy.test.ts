@@ -27,7 +27,7 @@ describe('a policy', () => {
     slidingWindowLog({ limit: 5, window: '15m', countDenied: true }),
     leakyBucket({ capacity: 3, leakRate: 1, blockFor: '1h' }),
     concurrency({ limit: 10 }),
-  ])('%o goes to JSON and back', (policy) => {
+  ])('%o can be serialized and parsed', (policy) => {
     const back = definePolicy(JSON.parse(JSON.stringify(policy)))
     expect(back).toStrictEqual(policy)
     expect(Object.getOwnPropertyDescriptors(back)).toStrictEqual(Object.getOwnPropertyDescriptors(policy))
@@ -200,7 +200,7 @@ describe('a policy', () => {
   })
 })
 
-describe('an invalid policy is rejected, and the message says what to write', () => {
+describe('rejects an invalid policy, with the accepted values in the message', () => {
   const ok = { limit: 10, window: '1m' } as const
   it.each([
     ['limit 0', () => fixedWindow({ ...ok, limit: 0 }), 'limit', 'limit: 100'],
@@ -327,10 +327,10 @@ describe('an invalid policy is rejected, and the message says what to write', ()
     ['instances as text', () => fixedWindow({ ...ok, instances: '3' as never }), 'instances', 'got "3"'],
     ['no object', () => definePolicy('100/1m'), undefined, "{ algorithm: 'fixed-window'"],
     ['no options', () => fixedWindow(undefined as never), undefined, "window: '1m'"],
-  ])('%s', (_title, make, field, says) => {
+  ])('%s', (_title, make, field, expectedText) => {
     const error = caught(make)
     expect(error).toMatchObject({ code: 'POLICY_INVALID', field })
-    expect(error.message).toContain(says)
+    expect(error.message).toContain(expectedText)
   })
 })
 
@@ -379,7 +379,7 @@ describe('rates', () => {
     [102_919, '21470345448.0451202/410618ms'],
     [4_240_192, '2959210711859.120117/278294ms'],
     [27_196_772, '31233320420979.180/336944ms'],
-  ] as const)('the nearest to many units can be written, too: %d at %s', (capacity, refillRate) => {
+  ] as const)('the nearest rate to a large rate is a valid rate: %d at %s', (capacity, refillRate) => {
     const { message } = caught(() => tokenBucket({ capacity, refillRate }))
     const nearest = /is '([^']+)'\.$/.exec(message)?.[1] as `${number}/${string}`
     const { n, d } = tokenBucket({ capacity, refillRate: nearest })

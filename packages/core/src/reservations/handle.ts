@@ -4,7 +4,7 @@ import { isStoreFailure } from '../store/store-error.js'
 import { warn } from '../warn.js'
 import type { ReserveLimit } from './parse-reservation.js'
 
-// Node.js 20 has this symbol. TypeScript knows it only with the lib `esnext.disposable`, which users may not have.
+// Node.js 20 has this symbol, but TypeScript declares it only with the lib `esnext.disposable`, which users may not use.
 declare global {
   interface SymbolConstructor {
     readonly asyncDispose: unique symbol

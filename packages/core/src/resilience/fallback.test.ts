@@ -128,7 +128,7 @@ describe('while the store fails', () => {
     ['local', ['open', 'local'], true],
     ['closed', ['open', 'closed'], false],
     ['closed', ['closed', 'local', 'open'], false],
-  ] as const)('%s is the strictest mode of a take of %j', async (strictest, modes, allowed) => {
+  ] as const)('%s is the strictest fallback for a take of %j', async (strictest, modes, allowed) => {
     const { store, take, degraded } = setUp()
     store.state = 'failing'
     const result = await take(...modes)
@@ -321,7 +321,7 @@ describe('while the store fails', () => {
   })
 
   it.each([new TypeError('broken'), undefined, { code: 'ECONNRESET' }])(
-    'treats an error of an unknown kind as a failure: %s',
+    'treats an unknown error as a failure: %s',
     async (error) => {
       const { guarded, eventsOf } = guard({ check: () => Promise.reject(error) } as unknown as Store)
       const decision = await guarded.check({ policy: policies.open, key: 'k', cost: 1 })

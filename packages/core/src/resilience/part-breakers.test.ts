@@ -112,7 +112,7 @@ describe('the circuit breaker of a store', () => {
       },
     ],
     ['overload of this process', () => Promise.reject(storeFailed('overload', 'queue is full'))],
-  ])('ignores %s, also as the outcome of a probe', async (_, check) => {
+  ])('ignores %s, also as the result of a probe', async (_, check) => {
     let send: () => unknown = check
     const setup = guard({ check: () => send() } as unknown as Store)
     const { pass, guarded } = setup
@@ -216,7 +216,7 @@ describe('the circuit breakers of a store in parts', () => {
     expect(calls).toStrictEqual(['b1+b2'])
   })
 
-  it('count a failed take against the part that has not answered meanwhile', async () => {
+  it('count a failed take against the part that has not responded in the meantime', async () => {
     const { guarded, changes, down, check, take } = setUpParts()
     down.add('a')
     await Promise.all([check('b'), ...Array.from({ length: 5 }, () => take('b', 'a'))])

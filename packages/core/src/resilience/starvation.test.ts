@@ -14,7 +14,7 @@ const request = { policy: open, key: 'k', cost: 1 }
 
 describe('a process that is starved of CPU', () => {
   it.each([100, 200, 1000])(
-    'never times out a healthy store, blocked for %d ms again and again',
+    'never times out a healthy store, blocked repeatedly for %d ms',
     async (blockedMs) => {
       const { store, guarded, timers, events } = guardFallible()
       await guarded.check(request)

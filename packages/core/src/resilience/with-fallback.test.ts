@@ -130,7 +130,7 @@ describe('a decision without the store', () => {
   })
 
   it.each(['check', 'peek'] as const)(
-    'is about the request of the %s at the time of the call, also if the caller changes the object',
+    'uses the request of the %s at the time of the call, also if the caller changes the object',
     async (method) => {
       const { store, guarded, check, pass } = setUp()
       await check()
@@ -475,7 +475,7 @@ describe('with a denial cache', () => {
     ['around', (store: Store, wrap: Wrap, now: () => number) => withDenialCache(wrap(store), { now })],
     ['inside', (store: Store, wrap: Wrap, now: () => number) => wrap(withDenialCache(store, { now }))],
   ])(
-    '%s it, degraded decisions are not cached, and cached ones do not count as an answer of the store',
+    '%s it, degraded decisions are not cached, and cached denials do not count as responses of the store',
     async (_, combine) => {
       const { store, environment, pass } = setUp()
       const wrap: Wrap = (inner) => guard(inner, {}, environment).guarded

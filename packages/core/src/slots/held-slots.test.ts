@@ -78,7 +78,7 @@ describe('a held slot', () => {
     expect(timers.pending).toBe(0)
   })
 
-  it('is released once, however often release is called', async () => {
+  it('is released once, also if release is called repeatedly', async () => {
     const held = hold(['a'])
     expect(await Promise.all([held.release(), held.release()])).toEqual([true, true])
     await held[Symbol.asyncDispose]()

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest'
+import { withDenialCache } from '../denial-cache/index.js'
+import { withLeases } from '../leases/index.js'
 import { createLimiter } from '../limiter/index.js'
 import { fixedWindow } from '../policy/index.js'
+import { withFallback } from '../resilience/index.js'
 
 const policy = fixedWindow({ limit: 5, window: '1m' })
 const IMPORT = "import { RedisStore } from '@tidegate/redis'"
@@ -24,6 +27,18 @@ it.each<[string, unknown, string]>([
   expect(create).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', field: 'store' }))
   expect(create).toThrow(line)
   expect(create).not.toThrow('secret')
+})
+
+it.each([
+  ['withFallback', withFallback],
+  ['withDenialCache', withDenialCache],
+  ['withLeases', withLeases],
+] as const)('%s has the same advice, and never shows a password', (name, wrap) => {
+  const wrapUrl = () => wrap('redis://user:secret@host' as never)
+  expect(wrapUrl).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', field: 'store' }))
+  expect(wrapUrl).toThrow(`${name}(new RedisStore('redis://…@host')).`)
+  expect(wrapUrl).not.toThrow('secret')
+  expect(() => wrap({} as never)).toThrow(`got {}. Write ${name}(new MemoryStore()).`)
 })
 
 it('a policy function without options reports example options', () => {

@@ -194,6 +194,7 @@ const MAX_REQUESTS = 1000
 
 /** Combines the decisions of the limits of a take. */
 export function takeResult(limits: Limits, decisions: readonly Decision[], allowed: boolean): WholeTakeResult
+/** Combines the decisions of the limits of a take. Undefined decisions are those of limits that were not checked. */
 export function takeResult(
   limits: Limits,
   decisions: readonly (Decision | undefined)[],

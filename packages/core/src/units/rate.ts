@@ -31,7 +31,7 @@ export function fits(capacity: number, rate: { n: bigint; d: bigint }): boolean 
   return rate.n <= MAX_SAFE && BigInt(capacity) * rate.d <= MAX_SAFE
 }
 
-/** The nearest rate that fits this capacity, as it is written in a policy. */
+/** The nearest rate that fits this capacity, in the notation of a policy. */
 export function nearestFittingRate(capacity: number, { n, d }: { n: bigint; d: bigint }): Rate {
   const longest = BigInt(MAX_DURATION_MS)
   // Both d and n must fit, and n is about n/d times as large as d.

@@ -49,7 +49,7 @@ export function formatAddress(address: Address, ipv6Prefix = 128): string {
   return `${formatGroups(cut(groups, ipv6Prefix))}/${ipv6Prefix}`
 }
 
-/** Parses and formats an address. IPv4 has one spelling, so it is returned as it is. */
+/** Parses and formats an address. IPv4 has only one spelling, so it is returned unchanged. */
 export function canonicalAddress(text: string, ipv6Prefix: number): string | undefined {
   if (readIpv4(text, 0, text.length) >= 0) return text
   const address = parseAddress(text)

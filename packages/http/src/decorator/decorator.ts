@@ -39,7 +39,7 @@ export interface MethodRateLimitOptions<Args extends unknown[]> {
   /** How to handle failures of the store: see `LimiterOptions`. */
   failure?: LimiterOptions['failure']
   /** The key of a call, from its arguments. Default: all calls share one limit. */
-  // biome-ignore lint/suspicious/noExplicitAny: the object that the method is called on, whatever its class
+  // biome-ignore lint/suspicious/noExplicitAny: the object that the method is called on, of any class
   key?: string | ((this: any, ...args: Args) => MaybePromise<KeyValue>)
   /** The cost of a call. Default: 1. */
   // biome-ignore lint/suspicious/noExplicitAny: as above

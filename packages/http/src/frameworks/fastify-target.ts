@@ -12,7 +12,7 @@ export function fastifyTarget(request: FastifyRequest): string {
 
 function splitsAtSemicolon({ server }: FastifyRequest): boolean {
   const { routerOptions, useSemicolonDelimiter } = server.initialConfig as SemicolonOptions
-  // Fastify 4 always splits, unless the option says otherwise.
+  // Fastify 4 splits by default.
   const byDefault = server.version.startsWith('4.')
   return routerOptions?.useSemicolonDelimiter === true || (useSemicolonDelimiter ?? byDefault)
 }

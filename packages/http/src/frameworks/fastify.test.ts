@@ -71,7 +71,7 @@ describe('the plugin', () => {
         return 'own'
       },
     ],
-  ])('takes the response of a handler that %s it', async (_, respond) => {
+  ])('sends the response of a handler that %s it', async (_, respond) => {
     const app = fastify()
     closing.push(app)
     app.register(rateLimit, { policy: one, key: 'all', handler: (_, reply) => respond(reply) })

@@ -152,7 +152,7 @@ function inRoute<T>(route: Route, own: FastifyRouteRateLimitOptions, make: () =>
 /** The fields of a limit that a route could be thought to inherit. */
 const NUMBERS: readonly unknown[] = ['limit', 'window', 'capacity', 'refillRate', 'leakRate']
 
-/** Requests do not know the constraints of their route, so `onRoute` writes the place into the route's `config`. */
+/** Requests do not expose the constraints of their route, so `onRoute` stores the place in the route's `config`. */
 const PLACE = Symbol.for('@tidegate/http: place')
 
 function placeOf({ method = '', url = '', constraints = {} }: Route): string {

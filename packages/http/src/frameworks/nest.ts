@@ -166,9 +166,9 @@ export class RateLimitGuard implements CanActivate {
   }
 
   #checkFor(type: Target, method: Target): Check | undefined {
-    const own = (target: Target): NestRateLimitOptions | false | undefined =>
+    const optionsOfTarget = (target: Target): NestRateLimitOptions | false | undefined =>
       this.#reflector.get(OPTIONS, target)
-    const [ofClass, ofMethod] = [own(type), own(method)]
+    const [ofClass, ofMethod] = [optionsOfTarget(type), optionsOfTarget(method)]
     if (ofMethod === false || (ofClass === false && ofMethod === undefined)) return undefined
     const options = mergeOptions(mergeOptions(this.#shared, ofClass || {}), ofMethod ?? {})
     return checkOf(options, this.#useOf(type, method, ofClass || {}, ofMethod ?? {}))
@@ -205,9 +205,9 @@ function moduleOf(isGlobal: boolean, options: Provider): DynamicModule {
 /** The options of the module. Rejects invalid options immediately, not at the first request. */
 function shared(options: NestRateLimitOptions, isGlobal: boolean): NestRateLimitOptions {
   assertRateLimitOptions('RateLimitModule', options, ['handler'])
-  const whole = withStore(options)
-  if (isGlobal) checkOf(whole, { user: whole })
-  return whole
+  const moduleOptions = withStore(options)
+  if (isGlobal) checkOf(moduleOptions, { user: moduleOptions })
+  return moduleOptions
 }
 
 function checkOf(options: NestRateLimitOptions, use: PolicyUse): Check {

@@ -31,6 +31,6 @@ export interface LimitDecision {
   readonly rule?: string | undefined
   readonly key: string
   readonly decision: Decision
-  /** Undefined if only the remote service knows the policy. */
+  /** The policy; undefined if only a service has it. */
   readonly policy: Policy | undefined
 }

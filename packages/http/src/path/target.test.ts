@@ -26,7 +26,7 @@ it.each([
   ['*', '/*', ''],
   ['http://host\\login', '/login', ''],
   ['', '/', ''],
-])('%s has no canonical form: the path that routers read', (url, path, query) => {
+])('%s has no canonical form: the path of routers', (url, path, query) => {
   expect(canonicalPath(url)).toBeUndefined()
   expect(targetOf(url)).toStrictEqual({ path, query })
 })
@@ -35,7 +35,7 @@ it.each([
   ['x://y/login', '/login', ''],
   ['http:///login?x', '/login', 'x'],
   ['git+ssh://user@host:1/a/../login', '/login', ''],
-])('%s: the path that some routers read', (url, path, query) => {
+])('%s: the path of some routers', (url, path, query) => {
   expect(targetOf(url)).toStrictEqual({ path, query })
 })
 
@@ -52,7 +52,7 @@ it.each([
   ['/a/%2e%2E%3b/login', ['/a/..%3B/login', '/login']],
   ['/.;/login', ['/.;/login', '/login']],
   ['http://host/./login', ['/./login']],
-])('%s may also be read as %j', (url, paths) => {
+])('%s can also be interpreted as %j', (url, paths) => {
   expect(otherReadings(url, () => undefined)).toStrictEqual(paths)
 })
 

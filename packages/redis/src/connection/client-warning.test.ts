@@ -80,14 +80,14 @@ describe('a warning lists the options with which a client can resend a check or 
       () => createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] }),
       ['defaults.disableOfflineQueue: true (now false)'],
     ],
-  ])('%s', async (_, client, says) => {
+  ])('%s', async (_, client, expectedOptions) => {
     const [message, ...more] = await warningsOf(client())
     expect(more).toStrictEqual([])
     expect(message).toContain('takes its units twice')
-    expect(message).toContain(`Create the client with ${says[0]}`)
-    for (const what of says) expect(message).toContain(what)
+    expect(message).toContain(`Create the client with ${expectedOptions[0]}`)
+    for (const what of expectedOptions) expect(message).toContain(what)
     // No other options are listed.
-    expect(message?.match(/\(now /g)).toHaveLength(says.length)
+    expect(message?.match(/\(now /g)).toHaveLength(expectedOptions.length)
   })
 })
 

@@ -50,7 +50,7 @@ describe('an address', () => {
         password: 'p',
       },
     ],
-  ])('%s is understood', (url, expected) => {
+  ])('parses %s', (url, expected) => {
     expect(parseRedisUrl(url)).toStrictEqual(expected)
   })
 
@@ -67,9 +67,9 @@ describe('an address', () => {
     ['redis://a?db=1', 'the format is wrong'],
     ['redis://:100%@a', 'write %25'],
     ['redis://:p@ss@a', '%40'],
-  ])('%s is rejected, and the message says what to write', (url, says) => {
+  ])('rejects %s with advice', (url, expectedText) => {
     expect(() => parseRedisUrl(url)).toThrow(
-      expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining(says) }),
+      expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining(expectedText) }),
     )
   })
 

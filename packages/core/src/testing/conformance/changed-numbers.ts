@@ -29,7 +29,7 @@ export function testChangedNumbers({ describe, promise, deepEqual }: Suite): voi
     })
 
     promise(
-      'a new rate counts from the last write, and the level is converted against the client',
+      'a new rate applies from the last write, and the level is rounded against the client',
       async (store, clock) => {
         await take(store, tokenBucket({ capacity: 10, refillRate: '1/1s', name: 'rate' }), 'k', 10)
         clock.advance(1500)

@@ -21,7 +21,7 @@ const EACH: readonly RatePolicy[] = [
 
 /** The contract of reserve, settle and cancel. */
 export function testReservations({ describe, promiseOfFull, deepEqual }: Suite): void {
-  /** The same test for each algorithm, each with a key of its own. */
+  /** Defines a test that runs once for each algorithm, with separate keys. */
   function forEach(
     title: string,
     test: (one: ReturnType<typeof limitOf>, clock: ManualClock, store: FullStore) => Promise<void>,

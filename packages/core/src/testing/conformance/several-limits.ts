@@ -2,7 +2,7 @@ import { fixedWindow, leakyBucket, tokenBucket } from '../../policy/index.js'
 import { codeOf, fill, type Suite, take } from './suite.js'
 
 export function testSeveralLimits({ describe, promise, deepEqual }: Suite): void {
-  describe('several limits at once', () => {
+  describe('takes of several limits', () => {
     const everybody = tokenBucket({ capacity: 5, refillRate: '1/1h', name: 'everybody' })
     const perUser = fixedWindow({ limit: 3, window: '1h', name: 'per-user' })
 
