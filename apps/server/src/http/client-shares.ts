@@ -1,8 +1,8 @@
 /** A shared resource with a maximum share per client. */
 export interface ClientShares {
-  /** Takes an amount for a client; false if that is more than is left for it. */
-  take(client: string, amount: number): boolean
-  give(client: string, amount: number): void
+  /** Takes an amount for a client; false if that is more than is left for it. Without a client, only the total counts. */
+  take(client: string | undefined, amount: number): boolean
+  give(client: string | undefined, amount: number): void
 }
 
 export function createClientShares({
@@ -17,17 +17,21 @@ export function createClientShares({
 
   return {
     take(client, amount) {
-      const ofClient = (taken.get(client) ?? 0) + amount
-      if (ofClient > perClient || sum + amount > together) return false
-      taken.set(client, ofClient)
+      if (sum + amount > together) return false
+      if (client !== undefined) {
+        const ofClient = (taken.get(client) ?? 0) + amount
+        if (ofClient > perClient) return false
+        taken.set(client, ofClient)
+      }
       sum += amount
       return true
     },
     give(client, amount) {
+      sum -= amount
+      if (client === undefined) return
       const left = (taken.get(client) ?? 0) - amount
       if (left > 0) taken.set(client, left)
       else taken.delete(client)
-      sum -= amount
     },
   }
 }
