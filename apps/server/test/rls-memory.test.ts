@@ -57,11 +57,11 @@ it.each([
       else stream.write(body)
     }
     let most = before
-  await until('all calls to be closed', async () => {
-    most = Math.max(most, await rssMb())
-    return open === 0
-  })
-  expect(most - before).toBeLessThan(MAX_GROWTH_MB)
-  session.destroy()
+    await until('all calls to be closed', async () => {
+      most = Math.max(most, await rssMb())
+      return open === 0
+    })
+    expect(most - before).toBeLessThan(MAX_GROWTH_MB)
+    session.destroy()
   },
 )
