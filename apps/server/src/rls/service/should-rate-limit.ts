@@ -55,8 +55,8 @@ export function createRateLimitService(options: RateLimitServiceOptions): RateLi
       if (override) {
         const rule = overrideRule(override, domain.isAtomic)
         if (rule === undefined) throw new RlsError('invalid', `limit.unit ${override.unit} is not a unit.`)
-        const names = entries.map(({ key, value }) => (value === '' ? key : `${key}_${value}`))
-        const metric = [request.domain, names.join('.')].join('.')
+        // Without values: they come from clients, and metrics are public.
+        const metric = [request.domain, ...entries.map((entry) => entry.key)].join('.')
         const key = countKey(entries, request.domain)
         return { hit: { rule, key, hits }, isUnlimited: false, metric, metadata: undefined }
       }
