@@ -134,6 +134,8 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
     expect(await client.send({ watch: '' })).toStrictEqual({ health: 'SERVING' })
     expect(await client.send({ watch: 'other' })).toStrictEqual({ health: 'SERVICE_UNKNOWN' })
     expect(await client.send({ health: 'other' })).toMatchObject({ error: 'NOT_FOUND' })
+    for (const name of ['x'.repeat(200_000), `${'x'.repeat(55)}${'🙂'.repeat(9)}`])
+      expect(await client.send({ health: name })).toMatchObject({ error: 'NOT_FOUND' })
   })
 
   it('is served while other connections send malformed frames', async () => {
