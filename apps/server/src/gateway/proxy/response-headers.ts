@@ -96,8 +96,10 @@ export function filtered(
 /** The CORS headers of the gateway replace those of the upstream: a browser rejects a response with both. */
 export function withCorsHeaders({ status, flat, length }: HeadToSend, cors: CorsHeaders): HeadToSend {
   const changed: string[] = []
+  const isCrossOrigin = 'access-control-allow-origin' in cors
   for (let i = 0; i < flat.length; i += 2) {
-    if (!flat[i]!.toLowerCase().startsWith('access-control-')) changed.push(flat[i]!, flat[i + 1]!)
+    if (!isCrossOrigin || !flat[i]!.toLowerCase().startsWith('access-control-'))
+      changed.push(flat[i]!, flat[i + 1]!)
   }
   for (const name in cors) changed.push(name, cors[name]!)
   return { status, flat: changed, length }
