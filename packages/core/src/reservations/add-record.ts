@@ -1,27 +1,30 @@
 import { type KeyState, MAX_ROOM } from '../algorithms/index.js'
 import { newestTime } from '../algorithms/log.js'
 import type { RatePolicy } from '../policy/index.js'
-import { limitRoom, mark, notedRoom, openRecords, type ReservationRecord } from './record.js'
+import { limitRoom, mark, notedRoom, noteTimes, type RecordList, type ReservationRecord } from './record.js'
 
 /** A reservation whose units have just been charged. */
 export type NewReservation = Omit<ReservationRecord, 'algorithm' | 'chargedAt' | 'room'>
 
-/** Adds a reservation to the records of its key. `state` is the state after the charge. */
+/** Adds a reservation to the open ones of its key. `state` is the state after the charge. Returns the next state. */
 export function addRecord(
   policy: RatePolicy,
   state: KeyState,
-  records: readonly ReservationRecord[],
+  list: RecordList,
   reservation: NewReservation,
-): { state: KeyState; records: ReservationRecord[] } {
-  const { time } = reservation
+): KeyState {
+  const { records } = list
   const noted = notedRoom(policy, state)
-  const others = openRecords(records, time).map((record) => limitRoom(record, noted))
+  for (let i = 0; i < records.length; i++) records[i] = limitRoom(records[i]!, noted)
   const room =
     policy.algorithm === 'token-bucket' && state.algorithm === 'token-bucket'
       ? policy.full - state.level
       : MAX_ROOM
-  const added = { ...reservation, algorithm: policy.algorithm, chargedAt: chargedAt(state, time), room }
-  return { state: mark(state), records: [...others, added] }
+  const charged = chargedAt(state, reservation.time)
+  const added = { ...reservation, algorithm: policy.algorithm, chargedAt: charged, room }
+  records.push(added)
+  noteTimes(list, added)
+  return mark(state)
 }
 
 /** The time at which a decision made now has charged its units. */

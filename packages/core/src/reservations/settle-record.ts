@@ -1,6 +1,6 @@
 import { type KeyState, raiseLevel, refund } from '../algorithms/index.js'
 import type { RatePolicy } from '../policy/index.js'
-import { limitRoom, notedRoom, openRecords, type ReservationRecord } from './record.js'
+import { limitRoom, notedRoom, type ReservationRecord } from './record.js'
 
 export interface Settled {
   /** Undefined: delete the state. */
@@ -14,24 +14,24 @@ export interface Settled {
 }
 
 /**
- * Ends an open reservation with the units that were really used, and gives back the reserved ones that were not. Returns
+ * Removes one of the open reservations of a key, and ends it with the units that were really used, and gives back the reserved ones that were not. Returns
  * undefined if no reservation with this id is open.
  */
 export function settleRecord(
   policy: RatePolicy,
   state: KeyState | undefined,
-  records: readonly ReservationRecord[],
+  open: ReservationRecord[],
   now: number,
   id: string,
   actual: number,
 ): Settled | undefined {
-  const open = openRecords(records, now)
   const index = open.findIndex((record) => record.id === id)
   if (index < 0) return undefined
   const { reserved } = open[index]!
-  const others = open.toSpliced(index, 1)
   const back = actual < reserved ? giveBack(policy, state, open, index, now, reserved - actual) : undefined
-  return { state, records: others, given: 0, ...back, excess: Math.max(0, actual - reserved) }
+  const records = back?.records ?? open
+  if (records === open) open.splice(index, 1)
+  return { state, given: 0, ...back, records, excess: Math.max(0, actual - reserved) }
 }
 
 interface GivenBack {
