@@ -35,7 +35,7 @@ function isOpen({ time, expiresAt }: ReservationRecord, now: number): boolean {
   return expiresAt > now && time - now <= expiresAt - time
 }
 
-export function openRecords(records: readonly ReservationRecord[], now: number): ReservationRecord[] {
+function openRecords(records: readonly ReservationRecord[], now: number): ReservationRecord[] {
   return records.filter((record) => isOpen(record, now))
 }
 
