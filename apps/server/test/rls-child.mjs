@@ -15,10 +15,11 @@ process.on('message', async () => {
     globalThis.gc()
     await setTimeout(20)
   }
-  const { heapUsed, external } = process.memoryUsage()
+  const { heapUsed, external, rss } = process.memoryUsage()
   const metrics = await service.metrics.registry.metrics()
   process.send({
     bytes: heapUsed + external,
+    rss,
     series: metrics.split('\n').filter((line) => line.startsWith('rate_limiter_rls_')).length,
     connections: Number(/^rate_limiter_rls_connections (\d+)$/m.exec(metrics)?.[1]),
   })

@@ -77,7 +77,7 @@ const KINDS: Record<string, { status: string; body: (i: number) => Buffer; every
   'a huge value': {
     status: '0',
     every: 50,
-    body: (i) => message('shop', user(String(i).padEnd(500_000, 'x'))),
+    body: (i) => message('shop', user(String(i).padEnd(200_000, 'x'))),
   },
 }
 

@@ -102,6 +102,7 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
     ['1,001 descriptors', ask(...Array<[string, string]>(1001).fill(['user', 'x'])), 'INVALID_ARGUMENT'],
     ['a message that is cut off', { raw: Buffer.from([0x0a, 0x7f, 0x61]).toString('base64') }, 'INTERNAL'],
     ['bytes that are not a message', { raw: Buffer.alloc(2000, 0xff).toString('base64') }, 'INTERNAL'],
+    ['a message of 300 KB', ask(['user', 'x'.repeat(300_000)]), 'RESOURCE_EXHAUSTED'],
     ['a message of 2 MB', ask(['user', 'x'.repeat(2_000_000)]), 'RESOURCE_EXHAUSTED'],
     [
       'an unknown method',
@@ -119,7 +120,7 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
     expect(many.statuses.map((status: { remaining: number }) => status.remaining)).toStrictEqual(
       Array(1000).fill(4),
     )
-    const huge = ask(['user', 'x'.repeat(500_000)])
+    const huge = ask(['user', 'x'.repeat(250_000)])
     expect((await client.send(huge)).statuses[0].remaining).toBe(4)
     expect((await client.send(huge)).statuses[0].remaining).toBe(3)
     // domain "shop", one descriptor with the entry user=<ff fe>
@@ -133,6 +134,8 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
     expect(await client.send({ watch: '' })).toStrictEqual({ health: 'SERVING' })
     expect(await client.send({ watch: 'other' })).toStrictEqual({ health: 'SERVICE_UNKNOWN' })
     expect(await client.send({ health: 'other' })).toMatchObject({ error: 'NOT_FOUND' })
+    for (const name of ['x'.repeat(200_000), `${'x'.repeat(55)}${'🙂'.repeat(9)}`])
+      expect(await client.send({ health: name })).toMatchObject({ error: 'NOT_FOUND' })
   })
 
   it('is served while other connections send malformed frames', async () => {

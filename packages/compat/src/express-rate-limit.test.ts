@@ -93,6 +93,22 @@ describe('counting', () => {
     expect(tidegateStore(brokenStore()).resetAll).toBeUndefined()
   })
 
+  it('counts apart from other stores after a reset, and together with those of its name', async () => {
+    const memory = new MemoryStore()
+    const limited = { ...MINUTE, limit: 5 }
+    const [all, failed] = [limited, { ...limited, skipSuccessfulRequests: true }].map((settings) =>
+      storeFor(settings, memory),
+    )
+    for (const store of [all!, failed!]) await store.resetAll?.()
+    expect(all!.prefix).not.toBe(failed!.prefix)
+    expect([await hitsOf(all!, 2), await hitsOf(failed!, 1)]).toStrictEqual([[1, 2], [1]])
+
+    const [login, sameLogin] = [1, 2].map(() => storeFor(MINUTE, memory, { name: 'login' }))
+    await hitsOf(login!, 2)
+    await login!.resetAll?.()
+    expect([await hitsOf(login!, 1), await hitsOf(sameLogin!, 1)]).toStrictEqual([[1], [2]])
+  })
+
   it.each([
     ['empty', ''],
     ['too long', 'x'.repeat(1000)],

@@ -53,8 +53,9 @@ export function createHitStore<Settings extends HitStoreSettings>(
   let settings: HitStoreSettings = { windowMs: 60_000 }
   /** Whether the library's options are invalid. */
   let isMisconfigured = false
-  /** The number of resets of all keys. Each reset continues under a new name. */
-  let generation = 0
+  const names = namesAfterReset(limiterOrStore)
+  /** Stores with the same name share their counts, also after a reset. Stores without a name never do. */
+  const shared = name ?? Symbol()
 
   function limiter() {
     const { limit, windowMs, skipFailedRequests = false, skipSuccessfulRequests = false } = settings
@@ -64,7 +65,7 @@ export function createHitStore<Settings extends HitStoreSettings>(
     return engine.limiterFor({
       limit: countsAll ? COUNT_ALL : (limit as number),
       windowMs,
-      name: generation === 0 ? name : policyName(name ?? 'hits', limitName(limit), windowMs, generation),
+      name: names.get(shared) ?? name,
       onStoreFailure: onStoreFailure ?? failureOptionOf(settings as Settings),
     })
   }
@@ -129,10 +130,21 @@ export function createHitStore<Settings extends HitStoreSettings>(
   }
   if (engine.isInProcess && engine.limiter === undefined) {
     store.resetAll = async () => {
-      generation++
+      names.set(shared, policyName(name ?? 'hits', Math.random().toString(36).slice(2)))
     }
   }
   return store
+}
+
+const namesByStore = new WeakMap<LimiterOrStore, Map<string | symbol, string>>()
+
+/** The names under which counting on a store continues after its keys were reset. */
+function namesAfterReset(limiterOrStore: LimiterOrStore | undefined): Map<string | symbol, string> {
+  const names = limiterOrStore && namesByStore.get(limiterOrStore)
+  if (names !== undefined) return names
+  const added = new Map<string | symbol, string>()
+  if (typeof limiterOrStore === 'object') namesByStore.set(limiterOrStore, added)
+  return added
 }
 
 /** A hit above every limit. */
@@ -142,10 +154,6 @@ function deniedHit(windowMs: number): HitCount {
 
 function timeIn(ms: number): Date {
   return new Date(Date.now() + ms)
-}
-
-function limitName(limit: unknown): number | string {
-  return isPolicyLimit(limit) ? limit : 'any'
 }
 
 /** Marks rejections as handled, because callers may ignore the promise. Callers that await it still get the error. */

@@ -1,8 +1,8 @@
 /** A shared resource with a maximum share per client. */
 export interface ClientShares {
-  /** Takes an amount for a client. Returns false if that exceeds its share or the total. */
-  take(client: string, amount: number): boolean
-  give(client: string, amount: number): void
+  /** Takes an amount for a client. Returns false if that exceeds its share or the total. Without a client, only the total counts. */
+  take(client: string | undefined, amount: number): boolean
+  give(client: string | undefined, amount: number): void
 }
 
 export function createClientShares({
@@ -17,17 +17,21 @@ export function createClientShares({
 
   return {
     take(client, amount) {
-      const ofClient = (amounts.get(client) ?? 0) + amount
-      if (ofClient > perClient || sum + amount > together) return false
-      amounts.set(client, ofClient)
+      if (sum + amount > together) return false
+      if (client !== undefined) {
+        const ofClient = (amounts.get(client) ?? 0) + amount
+        if (ofClient > perClient) return false
+        amounts.set(client, ofClient)
+      }
       sum += amount
       return true
     },
     give(client, amount) {
+      sum -= amount
+      if (client === undefined) return
       const left = (amounts.get(client) ?? 0) - amount
       if (left > 0) amounts.set(client, left)
       else amounts.delete(client)
-      sum -= amount
     },
   }
 }

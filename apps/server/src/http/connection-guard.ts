@@ -87,12 +87,19 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
   }
 }
 
-function reserveFor({ remoteAddress = '' }: Socket, { reservedForLoopback = 0 }: GuardOptions): number {
-  return /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress) ? reservedForLoopback : 0
+function reserveFor(socket: Socket, { reservedForLoopback = 0 }: GuardOptions): number {
+  return isLoopback(socket) ? reservedForLoopback : 0
+}
+
+export function isLoopback({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): boolean {
+  return /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress)
 }
 
 /** Undefined for trusted proxies and for sockets without an address. */
-function clientOf({ remoteAddress }: Socket, { ipv6Prefix = 64, isProxy }: GuardOptions): string | undefined {
+export function clientOf(
+  { remoteAddress }: Pick<Socket, 'remoteAddress'>,
+  { ipv6Prefix = 64, isProxy }: Pick<GuardOptions, 'ipv6Prefix' | 'isProxy'>,
+): string | undefined {
   const address = remoteAddress === undefined ? undefined : parseAddress(remoteAddress)
   if (address === undefined || isProxy?.(address)) return undefined
   return formatAddress(address, ipv6Prefix)

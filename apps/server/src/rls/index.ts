@@ -12,7 +12,7 @@ import { watchLimitFiles } from './limits/watch-limit-files.js'
 import { createGrpcHealth } from './service/grpc-health.js'
 import { startGrpcServer } from './service/grpc-server.js'
 import { CODE, type RateLimitRequest, type RateLimitResponse } from './service/rls-messages.js'
-import { createRlsCounters, exposeRls } from './service/rls-metrics.js'
+import { createRlsCounters, exposeRls, exposeStreams } from './service/rls-metrics.js'
 import { createRuleStats } from './service/rule-stats.js'
 import { createRateLimitService } from './service/should-rate-limit.js'
 
@@ -152,6 +152,7 @@ export async function startRls(options: RlsOptions): Promise<Rls> {
     onError: (error) => log.error({ err: error }, 'Rate limit service: request failed'),
   })
   exposeConnections(registry, 'rate_limiter_rls', server.connections)
+  exposeStreams(registry, server.streams)
   const watch = watchLimitFiles(files, first, onChange)
   const address = `${server.host.includes(':') ? `[${server.host}]` : server.host}:${server.port}`
   log.info(

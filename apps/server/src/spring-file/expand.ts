@@ -190,8 +190,28 @@ function keyNode(name: string, key: unknown): Scalar {
   return node
 }
 
+interface PairIndex {
+  readonly items: readonly Pair<unknown, unknown>[]
+  readonly byName: Map<string | undefined, Pair<unknown, unknown>>
+  indexed: number
+}
+
+const indexes = new WeakMap<YAMLMap, PairIndex>()
+
+/** The first pair with this key. Pairs may be appended to the map or replaced as a whole list, but keep their names. */
 export function pairIn(map: YAMLMap, name: string): Pair<unknown, unknown> | undefined {
-  return map.items.find(({ key }) => textOf(key) === name)
+  const { items } = map
+  let index = indexes.get(map)
+  if (index?.items !== items) {
+    index = { items, byName: new Map(), indexed: 0 }
+    indexes.set(map, index)
+  }
+  for (; index.indexed < items.length; index.indexed++) {
+    const pair = items[index.indexed]!
+    const text = textOf(pair.key)
+    if (!index.byName.has(text)) index.byName.set(text, pair)
+  }
+  return index.byName.get(name)
 }
 
 export function textOf(key: unknown): string | undefined {
@@ -200,6 +220,13 @@ export function textOf(key: unknown): string | undefined {
 
 export function isEmpty(node: unknown): boolean {
   return node === null || (isScalar(node) && node.value === null)
+}
+
+/** The place of a list or map that was made from dotted keys is that of its first key. */
+export function offsetWithin(node: unknown): number {
+  if (isMap(node) && !node.range) return offsetOf(node.items[0]?.key)
+  if (isSeq(node) && !node.range) return offsetWithin(node.items.find((item) => item !== undefined))
+  return offsetOf(node)
 }
 
 export function offsetOf(node: unknown): number {

@@ -140,6 +140,28 @@ describe('a Spring file', () => {
     expect(read('spring: {}\n---\na: [').value).toBeUndefined()
   })
 
+  it('may have gaps in lists that are not used, and reports those of others at their line', () => {
+    const { unused, errors } = read('spring.name: a\napp.servers[1]: b\napp.rooms[2].id: c\n')
+    expect([unused, errors]).toStrictEqual([['app'], []])
+    const yaml = 'spring.name: a\nspring.routes[2].id: b\nspring.routes[0].tags[1]: c\n'
+    expect(read(yaml).errors).toStrictEqual([
+      '2 : spring.routes[2] is set, but spring.routes[1] is missing; number the entries from 0 without gaps',
+      '3 : spring.routes[0].tags[1] is set, but spring.routes[0].tags[0] is missing; number the entries from 0 without gaps',
+    ])
+  })
+
+  it.each([
+    ['one section', (i: number) => `  k${i}: 1`],
+    ['dotted keys', (i: number) => `  a.k${i}: 1`],
+  ])('takes time in proportion to the keys of %s', (_title, line) => {
+    const withKeys = (count: number) =>
+      `spring: { name: a }\napp:\n${Array.from({ length: count }, (_, i) => line(i)).join('\n')}\n`
+    const yaml = withKeys(60_000)
+    const start = performance.now()
+    expect(read(yaml).errors).toStrictEqual([])
+    expect(performance.now() - start).toBeLessThan(10_000)
+  })
+
   it('bounds the values of its aliases', () => {
     const lines = Array.from({ length: 9 }, (_, i) => `  x${i + 1}: &a${i + 1} [${`*a${i}, `.repeat(9)}]`)
     const { errors } = read(`spring: {}\nbomb:\n  x0: &a0 [1]\n${lines.join('\n')}\n`)

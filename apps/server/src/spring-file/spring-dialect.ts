@@ -58,7 +58,7 @@ export function springDialect({ env, profiles }: SpringOptions): Dialect {
     const spring = new YAMLMap()
     spring.items = rest
     const sections = sectionsOf(schema)
-    const pruned = pruneMap(spring, sections, [], unused)
+    const pruned = pruneMap(spring, sections, [], unused, report)
     addOverrides(pruned, sections, [], env)
     addInstances(pruned, env)
     contents.items.push(...pruned.items)

@@ -1,27 +1,37 @@
 import { type KeyState, MAX_ROOM } from '../algorithms/index.js'
 import { newestTime } from '../algorithms/log.js'
 import type { RatePolicy } from '../policy/index.js'
-import { limitRoom, mark, openRecords, type ReservationRecord, recordedRoom } from './record.js'
+import {
+  limitRoom,
+  mark,
+  noteTimes,
+  type RecordList,
+  type ReservationRecord,
+  recordedRoom,
+} from './record.js'
 
 /** A reservation whose units have just been charged. */
 export type NewReservation = Omit<ReservationRecord, 'algorithm' | 'chargedAt' | 'room'>
 
-/** Adds a reservation to the records of its key. `state` is the state after the charge. */
+/** Adds a reservation to the open ones of its key. `state` is the state after the charge. Returns the next state. */
 export function addRecord(
   policy: RatePolicy,
   state: KeyState,
-  records: readonly ReservationRecord[],
+  list: RecordList,
   reservation: NewReservation,
-): { state: KeyState; records: ReservationRecord[] } {
-  const { time } = reservation
+): KeyState {
+  const { records } = list
   const maxRoom = recordedRoom(policy, state)
-  const others = openRecords(records, time).map((record) => limitRoom(record, maxRoom))
+  for (let i = 0; i < records.length; i++) records[i] = limitRoom(records[i]!, maxRoom)
   const room =
     policy.algorithm === 'token-bucket' && state.algorithm === 'token-bucket'
       ? policy.full - state.level
       : MAX_ROOM
-  const added = { ...reservation, algorithm: policy.algorithm, chargedAt: chargedAt(state, time), room }
-  return { state: mark(state), records: [...others, added] }
+  const charged = chargedAt(state, reservation.time)
+  const added = { ...reservation, algorithm: policy.algorithm, chargedAt: charged, room }
+  records.push(added)
+  noteTimes(list, added)
+  return mark(state)
 }
 
 /** The time that a decision made now has recorded for its units. */

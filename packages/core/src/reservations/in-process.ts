@@ -8,12 +8,11 @@ import { addRecord } from './add-record.js'
 import { firstAnswer, idUsed, maxOpenDenial, reserveResult, withReservation } from './answers.js'
 import type { EndedIds } from './ended-ids.js'
 import type { Reserve, ReserveLimit, SettleLimit } from './parse-reservation.js'
-import { openRecords, type ReservationRecord } from './record.js'
+import { dropLapsed, type RecordList } from './record.js'
 import { settleRecord } from './settle-record.js'
 
 /** The reservations of one key. */
-export interface KeyReservations {
-  records: readonly ReservationRecord[]
+export interface KeyReservations extends RecordList {
   readonly ended: EndedIds
 }
 
@@ -58,8 +57,8 @@ function peek(store: ReservingStore, limit: ReserveLimit, { id, maxOpen }: Reser
 function charge(store: ReservingStore, limit: ReserveLimit, { id, ttlMs }: Reserve, now: number): Decision {
   const { policy, key, units, cost } = limit
   const decision = store.decide(limit, now, 'take')
-  const reservations = store.reservationsOf(policy, key, now)
-  const { state, records } = addRecord(policy, store.load(policy, key, now)!, reservations.records, {
+  const reservations = openReservations(store, policy, key, now)
+  const state = addRecord(policy, store.load(policy, key, now)!, reservations, {
     id,
     units,
     reserved: cost,
@@ -69,7 +68,6 @@ function charge(store: ReservingStore, limit: ReserveLimit, { id, ttlMs }: Reser
     resetAfter: msToUs(decision.resetAfterMs),
   })
   store.save(policy, key, now, state)
-  reservations.records = records
   return withReservation(decision, limit, id, cost)
 }
 
@@ -108,6 +106,6 @@ function openReservations(
   now: number,
 ): KeyReservations {
   const reservations = store.reservationsOf(policy, key, now)
-  reservations.records = openRecords(reservations.records, now)
+  dropLapsed(reservations, now)
   return reservations
 }

@@ -34,8 +34,34 @@ function isOpen({ time, expiresAt }: ReservationRecord, now: number): boolean {
   return expiresAt > now && time - now <= expiresAt - time
 }
 
-export function openRecords(records: readonly ReservationRecord[], now: number): ReservationRecord[] {
+function openRecords(records: readonly ReservationRecord[], now: number): ReservationRecord[] {
   return records.filter((record) => isOpen(record, now))
+}
+
+/** The reservations of one key. */
+export interface RecordList {
+  /** Oldest first. Some of them may have lapsed. */
+  records: ReservationRecord[]
+  /** From this time, and before the next, no record has lapsed. Then the records need not be looked through. */
+  openFrom: number
+  openBefore: number
+}
+
+export function emptyRecordList(): RecordList {
+  return { records: [], openFrom: Number.NEGATIVE_INFINITY, openBefore: Number.POSITIVE_INFINITY }
+}
+
+export function dropLapsed(list: RecordList, now: number): void {
+  if (now >= list.openFrom && now < list.openBefore) return
+  const open = openRecords(list.records, now)
+  Object.assign(list, emptyRecordList(), { records: open })
+  for (const record of open) noteTimes(list, record)
+}
+
+/** Must be called for each record that is added. */
+export function noteTimes(list: RecordList, { time, expiresAt }: ReservationRecord): void {
+  list.openFrom = Math.max(list.openFrom, time - (expiresAt - time))
+  list.openBefore = Math.min(list.openBefore, expiresAt)
 }
 
 export function limitRoom(record: ReservationRecord, room: number): ReservationRecord {

@@ -4,7 +4,7 @@ import { holds } from '../../test/kept-seeds.js'
 import { decide, type KeyState, refund } from '../algorithms/index.js'
 import { type TokenBucketPolicy, tokenBucket } from '../policy/index.js'
 import { addRecord } from './add-record.js'
-import { openRecords, type ReservationRecord } from './record.js'
+import { dropLapsed, emptyRecordList } from './record.js'
 import { settleRecord } from './settle-record.js'
 
 /*
@@ -78,7 +78,7 @@ function run(
   const ttl = 400_000
   let now = 1_000_000
   let state: KeyState | undefined
-  let records: readonly ReservationRecord[] = []
+  const list = emptyRecordList()
   const events: Event[] = []
   const chargeOf = new Map<string, Event>()
   const charges: { now: number; units: number }[] = []
@@ -103,7 +103,8 @@ function run(
           const id = `r${i}`
           const answer = { remaining: decision.remaining, resetAfter: 0 }
           const one = { id, units: cost, reserved: cost, time: now, expiresAt: now + ttl, ...answer }
-          ;({ state, records } = addRecord(policy, state!, records, one))
+          dropLapsed(list, now)
+          state = addRecord(policy, state!, list, one)
           chargeOf.set(id, event)
         }
       } else if (next !== state) {
@@ -121,11 +122,11 @@ function run(
       if (result.units > 0) add('refund', cost)
       state = result.state
     } else {
-      const open = openRecords(records, now)
-      const record = open[index % Math.max(1, open.length)]
+      dropLapsed(list, now)
+      const record = list.records[index % Math.max(1, list.records.length)]
       if (record === undefined) continue
-      const settled = settleRecord(policy, state, records, now, record.id, units)!
-      records = settled.records
+      const settled = settleRecord(policy, state, list.records, now, record.id, units)!
+      list.records = settled.records
       state = settled.state
       if (state !== before) add('write')
       if (settled.excess > 0) {

@@ -1,6 +1,6 @@
 import { EndedIds } from './ended-ids.js'
 import type { KeyReservations } from './in-process.js'
-import { openRecords } from './record.js'
+import { dropLapsed, emptyRecordList } from './record.js'
 
 /**
  * The reservations of all keys of an in-process store, in bounded memory and without timers. Each call checks two keys, and
@@ -25,7 +25,7 @@ export class ReservedKeys {
     const id = nameOf(name, key)
     let reservations = this.#keys.get(id)
     if (reservations === undefined) {
-      reservations = { records: [], ended: new EndedIds() }
+      reservations = { ...emptyRecordList(), ended: new EndedIds() }
       this.#keys.set(id, reservations)
       if (this.#keys.size > this.#maxKeys) this.#keys.delete(this.#keys.keys().next().value!)
     }
@@ -44,9 +44,10 @@ export class ReservedKeys {
         next = this.#cursor.next()
         if (next.done) return
       }
-      const [id, { records, ended }] = next.value
-      ended.drop(now)
-      if (ended.size === 0 && openRecords(records, now).length === 0) this.#keys.delete(id)
+      const [id, reservations] = next.value
+      reservations.ended.drop(now)
+      dropLapsed(reservations, now)
+      if (reservations.ended.size === 0 && reservations.records.length === 0) this.#keys.delete(id)
     }
   }
 }

@@ -1,6 +1,6 @@
 import { type KeyState, raiseLevel, refund } from '../algorithms/index.js'
 import type { RatePolicy } from '../policy/index.js'
-import { limitRoom, openRecords, type ReservationRecord, recordedRoom } from './record.js'
+import { limitRoom, type ReservationRecord, recordedRoom } from './record.js'
 
 export interface Settled {
   /** The new state; undefined if it is to be deleted. */
@@ -14,25 +14,25 @@ export interface Settled {
 }
 
 /**
- * Ends an open reservation with its actual units, and gives back the unused ones. Returns undefined if no reservation
- * with this id is open.
+ * Removes an open reservation, and ends it with its actual units, giving back the unused ones. Returns undefined if no
+ * reservation with this id is open.
  */
 export function settleRecord(
   policy: RatePolicy,
   state: KeyState | undefined,
-  records: readonly ReservationRecord[],
+  open: ReservationRecord[],
   now: number,
   id: string,
   actual: number,
 ): Settled | undefined {
-  const open = openRecords(records, now)
   const index = open.findIndex((record) => record.id === id)
   if (index < 0) return undefined
   const { reserved } = open[index]!
-  const others = open.toSpliced(index, 1)
   const refunded =
     actual < reserved ? giveBack(policy, state, open, index, now, reserved - actual) : undefined
-  return { state, records: others, units: 0, ...refunded, excess: Math.max(0, actual - reserved) }
+  const records = refunded?.records ?? open
+  if (records === open) open.splice(index, 1)
+  return { state, units: 0, ...refunded, records, excess: Math.max(0, actual - reserved) }
 }
 
 interface SettleRefund {

@@ -17,6 +17,7 @@ import { EndedIds } from '../reservations/ended-ids.js'
 import { type JointReservation, jointReservationOf, settleIfHeld } from '../reservations/handle.js'
 import { type KeyReservations, type ReservingStore, reserve, settle } from '../reservations/in-process.js'
 import { parseReserve, parseSettle } from '../reservations/parse-reservation.js'
+import { emptyRecordList } from '../reservations/record.js'
 import { blockedDecision } from '../store/blocked.js'
 import {
   assertBlock,
@@ -58,7 +59,7 @@ export class ReferenceStore implements SyncStore {
   readonly #reserving: ReservingStore = {
     reservationsOf: (policy, key) => {
       const id = idOf({ policy, key })
-      const found = this.#reservations.get(id) ?? { records: [], ended: new EndedIds() }
+      const found = this.#reservations.get(id) ?? { ...emptyRecordList(), ended: new EndedIds() }
       this.#reservations.set(id, found)
       return found
     },

@@ -84,6 +84,11 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/readyz'].get.security).toStrictEqual([])
   })
 
+  it('says who chooses the ids of reservations and slots', () => {
+    for (const title of ['ReserveRequest', 'AcquireRequest'])
+      expect(document.components.schemas[title].properties.id.description).toContain('not by a client')
+  })
+
   it('describes every response', () => {
     const responses = operationsOf(document).flatMap((operation) => Object.values(operation.responses ?? {}))
     const descriptions = responses.map(({ description }) => description)

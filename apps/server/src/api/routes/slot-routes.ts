@@ -62,7 +62,10 @@ const acquireSchema = {
     properties: {
       key,
       policy,
-      id: { ...ID, description: 'Id of the slot. Default: generated.' },
+      id: {
+        ...ID,
+        description: 'Id of the slot, chosen by you and not by a client. Default: generated.',
+      },
     },
   },
   response: { 200: slotBody, 429: denials('Every slot is taken.', slotBody), ...ERRORS, ...UNAVAILABLE },

@@ -29,6 +29,9 @@ export interface CorsDecision {
   readonly headers: CorsHeaders | undefined
 }
 
+/** In all responses of a path with a rule, because a shared cache could otherwise give them to pages that cannot read them. */
+export const VARY_BY_ORIGIN: CorsHeaders = { vary: 'Origin' }
+
 /** Rate limit headers that every allowed page may read, also in a denial. */
 const RATE_LIMIT_HEADERS = [
   'Retry-After',
@@ -40,17 +43,18 @@ const RATE_LIMIT_HEADERS = [
   'X-RateLimit-Degraded',
 ]
 
-/** Decides a cross-origin request. Undefined if it is not cross-origin, or if its path has no rule. */
+/** Decides a request by the rule of its path. Undefined if its path has no rule. */
 export function decideCors(
   rules: readonly CorsRule[],
   request: GatewayRequest,
   hosts: readonly (string | undefined)[],
 ): CorsDecision | undefined {
-  const origin = request.header('origin')
-  if (origin === undefined || isSameOrigin(origin, hosts)) return undefined
   const { all } = pathReadings(request)
   const rule = rules.find(({ pattern }) => all.some((path) => pattern.matches(path)))
   if (rule === undefined) return undefined
+  const origin = request.header('origin')
+  if (origin === undefined || isSameOrigin(origin, hosts))
+    return { isPreflight: false, headers: VARY_BY_ORIGIN }
   const method = request.header('access-control-request-method')
   const isPreflight = request.method === 'OPTIONS' && method !== undefined
   if (!rule.allowsAll && !rule.allowsOrigin(origin)) return { isPreflight, headers: undefined }
@@ -63,7 +67,7 @@ export function decideCors(
     return { isPreflight, headers: undefined }
   return {
     isPreflight,
-    headers: { ...headers, vary: 'Origin', 'access-control-expose-headers': exposedHeadersOf(rule) },
+    headers: { ...headers, ...VARY_BY_ORIGIN, 'access-control-expose-headers': exposedHeadersOf(rule) },
   }
 }
 

@@ -1,4 +1,4 @@
-import { decideCors } from '../cors/cors.js'
+import { decideCors, VARY_BY_ORIGIN } from '../cors/cors.js'
 import type { GatewayRequestFacts } from '../request/request-facts.js'
 import type { RequestContext } from './request-context.js'
 
@@ -9,6 +9,7 @@ export function answerCors(context: RequestContext, request: GatewayRequestFacts
   const decision = decideCors(context.routing.cors, request, hosts)
   if (decision === undefined) return false
   if (decision.headers === undefined) {
+    context.corsHeaders = VARY_BY_ORIGIN
     context.reject(403, 'The origin, method or a header of this cross-origin request is not allowed.')
     return true
   }

@@ -157,4 +157,24 @@ gateway:
     const wanted = { ...preflight, 'access-control-request-headers': 'x-a' }
     expect((await fetch(`${url}/api/a`, { method: 'OPTIONS', headers: wanted })).status).toBe(403)
   })
+
+  it('separates responses in shared caches by origin, also without Origin and of rejected pages', async () => {
+    const good = await upstream(() => 200)
+    const url = await start(`
+gateway:
+  listen: 0
+  cors: { /api/**: { allowedOrigins: 'https://app.test', allowedMethods: '*' } }
+  routes: [{ uri: '${good.url}', filters: [{ name: FixedWindowRateLimiter, args: { limit: 4 } }] }]
+`)
+    const varyOf = async (path: string, headers = {}) => {
+      const response = await fetch(`${url}${path}`, { headers })
+      return [response.status, response.headers.get('vary')]
+    }
+    expect(await varyOf('/api/a')).toStrictEqual([200, 'Origin'])
+    expect(await varyOf('/api/a', { origin: url })).toStrictEqual([200, 'Origin'])
+    expect(await varyOf('/api/a', { origin: 'https://app.test' })).toStrictEqual([200, 'Origin'])
+    expect(await varyOf('/api/a', { origin: 'https://other.test' })).toStrictEqual([403, 'Origin'])
+    expect(await varyOf('/other')).toStrictEqual([200, null])
+    expect(await varyOf('/api/a')).toStrictEqual([429, 'Origin'])
+  })
 })

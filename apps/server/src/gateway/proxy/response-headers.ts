@@ -97,8 +97,10 @@ export function applyFilters(
 /** Replaces the CORS headers of the upstream by those of the gateway: browsers reject a response with both. */
 export function withCorsHeaders({ status, flat, length }: HeadToSend, cors: CorsHeaders): HeadToSend {
   const result: string[] = []
+  const isCrossOrigin = 'access-control-allow-origin' in cors
   for (let i = 0; i < flat.length; i += 2) {
-    if (!flat[i]!.toLowerCase().startsWith('access-control-')) result.push(flat[i]!, flat[i + 1]!)
+    if (!isCrossOrigin || !flat[i]!.toLowerCase().startsWith('access-control-'))
+      result.push(flat[i]!, flat[i + 1]!)
   }
   for (const name in cors) result.push(name, cors[name]!)
   return { status, flat: result, length }

@@ -174,7 +174,8 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
   function windowAt(path: Path, fields: Fields, isUnlimited: boolean) {
     const unit = textAt(document, [...path, 'unit'], fields.unit)
     const window = textAt(document, [...path, 'window'], fields.window)
-    const unitOfName = UNITS[unit.toLowerCase()]
+    const unitName = unit.toLowerCase()
+    const unitOfName = Object.hasOwn(UNITS, unitName) ? UNITS[unitName] : undefined
     if (isUnlimited) {
       for (const name of ['unit', 'window'])
         if (name === 'unit' ? unitOfName !== undefined : window !== '')

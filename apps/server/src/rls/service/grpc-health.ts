@@ -1,4 +1,5 @@
 import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
+import { show } from '@tidegate/core'
 import { healthRequestCodec, healthResponseCodec } from './codecs.js'
 
 const SERVING = 1
@@ -42,6 +43,11 @@ interface WatchCall {
   on(event: 'cancelled' | 'close' | 'error', listener: () => void): void
 }
 
+/** Trailers are limited in size, and cannot contain half of a surrogate pair. */
+function unknownService(name: string): string {
+  return `There is no service ${show(name).replace(/[\ud800-\udfff]/gu, '')}.`
+}
+
 /** `grpc.health.v1.Health` for `server.addService`. */
 export function healthService(health: GrpcHealth): [ServiceDefinition, UntypedServiceImplementation] {
   const method = (name: string, responseStream: boolean) => ({
@@ -62,11 +68,7 @@ export function healthService(health: GrpcHealth): [ServiceDefinition, UntypedSe
         respond: (error: object | null, response?: object) => void,
       ) {
         if (NAMES.includes(request.service)) respond(null, { status: statusNow() })
-        else
-          respond({
-            code: NOT_FOUND,
-            details: `Unknown service ${JSON.stringify(request.service)}; use one of ${NAMES.map((name) => JSON.stringify(name)).join(', ')}.`,
-          })
+        else respond({ code: NOT_FOUND, details: unknownService(request.service) })
       },
       watch(call: WatchCall) {
         const isKnown = NAMES.includes(call.request.service)

@@ -84,7 +84,7 @@ describe('limits sent with a request', () => {
   })
 
   it('replace the limits of the file, with separate counts', async () => {
-    const { send, ask, stats } = rlsService(LIMITED)
+    const { send, ask } = rlsService(LIMITED)
     expect(await send(override(2, 3, 2))).toMatchObject({
       overallCode: 1,
       statuses: [{ currentLimit: { requestsPerUnit: 2, unit: 3 }, limitRemaining: 0 }],
@@ -92,7 +92,13 @@ describe('limits sent with a request', () => {
     expect(await send(override(2, 3))).toMatchObject({ overallCode: 2 })
     expect(await send(override(9, 3))).toMatchObject({ statuses: [{ limitRemaining: 5 }] })
     expect(await ask('user=bob')).toBe('OK 4')
-    expect(stats.all().get('shop.user_bob')).toMatchObject({ hits: 4 })
+  })
+
+  it('are counted in metrics by keys, without the values of clients', async () => {
+    const { send, stats } = rlsService(LIMITED)
+    await send(override(2, 3, 2))
+    expect([...stats.all().keys()]).toStrictEqual(['shop.user'])
+    expect(stats.all().get('shop.user')).toMatchObject({ hits: 2 })
   })
 
   it.each([0, 8, -1])('are rejected with the unit %s', async (unit) => {

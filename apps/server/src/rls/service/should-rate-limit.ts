@@ -56,8 +56,8 @@ export function createRateLimitService(options: RateLimitServiceOptions): RateLi
         const rule = overrideRule(override, domain.isAtomic)
         if (rule === undefined)
           throw new RlsError('invalid', `limit.unit must be 1 (SECOND) to 7 (WEEK), got ${override.unit}.`)
-        const names = entries.map(({ key, value }) => (value === '' ? key : `${key}_${value}`))
-        const metric = [request.domain, names.join('.')].join('.')
+        // Without values, which come from clients: metrics are public.
+        const metric = [request.domain, ...entries.map((entry) => entry.key)].join('.')
         const key = countKey(entries, request.domain)
         return { hit: { rule, key, hits }, isUnlimited: false, metric, metadata: undefined }
       }
