@@ -48,6 +48,7 @@ describe('a JSON response', () => {
       input: 120,
       cached: 64,
       output: 30,
+      isCutOff: false,
     })
   })
 
@@ -61,6 +62,7 @@ describe('a JSON response', () => {
       input: 36,
       cached: 5,
       output: 87,
+      isCutOff: false,
     })
   })
 
@@ -89,6 +91,7 @@ describe('a JSON response', () => {
       input: 1210,
       cached: 1000,
       output: 50,
+      isCutOff: false,
     })
   })
 
@@ -148,7 +151,13 @@ describe('a stream', () => {
     const usage = { prompt_tokens: 14, completion_tokens: 3, total_tokens: 17 }
     const stream = events(chatChunk('Hel', null), chatChunk('lo', null), { choices: [], usage }, '[DONE]')
     for (const size of [1, 2, 3, 7, 64, 10_000]) {
-      expect(read(SSE, stream, size)).toEqual({ hasUsage: true, input: 14, cached: undefined, output: 3 })
+      expect(read(SSE, stream, size)).toEqual({
+        hasUsage: true,
+        input: 14,
+        cached: undefined,
+        output: 3,
+        isCutOff: false,
+      })
     }
   })
 
@@ -199,6 +208,7 @@ describe('a stream', () => {
       input: undefined,
       cached: undefined,
       output: 3,
+      isCutOff: false,
     })
     const call = { choices: [{ delta: { tool_calls: [{ function: { arguments: 'x'.repeat(16) } }] } }] }
     const thought = { choices: [{ delta: { reasoning_content: 'x'.repeat(16) } }] }
@@ -222,9 +232,38 @@ describe('a stream', () => {
   })
 })
 
+describe('an output that reached its maximum', () => {
+  it.each([
+    ['a chat completion', JSON_TYPE, { choices: [{ finish_reason: 'length', message: { content: 'Hi' } }] }],
+    ['a message', JSON_TYPE, { content: [{ type: 'text', text: 'Hi' }], stop_reason: 'max_tokens' }],
+    ['a response', JSON_TYPE, { output: [], incomplete_details: { reason: 'max_output_tokens' } }],
+    ['a stream of chat completions', SSE, { choices: [{ delta: {}, finish_reason: 'length' }] }],
+    ['a stream of a message', SSE, { type: 'message_delta', delta: { stop_reason: 'max_tokens' } }],
+    ['a stream of a response', SSE, { response: { incomplete_details: { reason: 'max_output_tokens' } } }],
+  ])('is cut off: %s', (_, type, value) => {
+    const textOf = (body: object) => (type === SSE ? events(body, '[DONE]') : JSON.stringify(body))
+    expect(read(type, textOf(value)).isCutOff).toBe(true)
+    const ended = JSON.parse(JSON.stringify(value).replace(/length|max_(output_)?tokens/, 'stop'))
+    expect(read(type, textOf(ended)).isCutOff).toBe(false)
+  })
+
+  it('is not taken from what the model wrote', () => {
+    const body = {
+      content: [{ type: 'tool_use', input: { stop_reason: 'max_tokens', finish_reason: 'length' } }],
+    }
+    expect(read(JSON_TYPE, JSON.stringify(body)).isCutOff).toBe(false)
+  })
+})
+
 describe('another response', () => {
   it('has no usage', () => {
-    const nothing = { hasUsage: false, input: undefined, cached: undefined, output: undefined }
+    const nothing = {
+      hasUsage: false,
+      input: undefined,
+      cached: undefined,
+      output: undefined,
+      isCutOff: false,
+    }
     expect(read('audio/mpeg', 'x'.repeat(1000))).toEqual(nothing)
     expect(read('', '{"usage": {"prompt_tokens": 1}}')).toEqual(nothing)
   })

@@ -12,6 +12,8 @@ export interface LlmResponse {
   readonly cached: number | undefined
   /** As reported, and where that is missing estimated from the characters sent. Undefined for a body that is not text. */
   readonly output: number | undefined
+  /** Whether the output ended because it had reached its maximum. */
+  readonly isCutOff: boolean
 }
 
 export interface LlmResponseReader {
@@ -27,7 +29,7 @@ export function createLlmResponseReader(contentType: string): LlmResponseReader 
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
   if (type === 'text/event-stream') return createStreamReader()
   if (type === 'application/json' || type.endsWith('+json')) return createBodyReader()
-  return { write() {}, end: () => ({ ...NOTHING, hasUsage: false }) }
+  return { write() {}, end: () => ({ ...NOTHING, hasUsage: false, isCutOff: false }) }
 }
 
 function createBodyReader(): LlmResponseReader {
@@ -36,8 +38,9 @@ function createBodyReader(): LlmResponseReader {
     write: (bytes) => scanner.write(bytes),
     end() {
       scanner.end()
-      const { usage, characters } = state
-      return { ...usage, hasUsage: isReported(usage), output: usage.output ?? tokensOf(characters) }
+      const { usage, characters, isCutOff } = state
+      const output = usage.output ?? tokensOf(characters)
+      return { ...usage, hasUsage: isReported(usage), output, isCutOff }
     },
   }
 }
@@ -56,9 +59,9 @@ function createStreamReader(): LlmResponseReader {
     write,
     end() {
       scanner.end()
-      const { usage, charactersSinceUsage } = state
+      const { usage, charactersSinceUsage, isCutOff } = state
       const output = (usage.output ?? 0) + tokensOf(charactersSinceUsage)
-      return { ...usage, hasUsage: isReported(usage), output }
+      return { ...usage, hasUsage: isReported(usage), output, isCutOff }
     },
   }
 }
@@ -67,13 +70,18 @@ interface OutputState {
   usage: ReportedUsage
   characters: number
   charactersSinceUsage: number
+  isCutOff: boolean
 }
 
 function createOutputScanner(): { readonly scanner: JsonScanner; readonly state: OutputState } {
-  const state: OutputState = { usage: NOTHING, characters: 0, charactersSinceUsage: 0 }
+  const state: OutputState = { usage: NOTHING, characters: 0, charactersSinceUsage: 0, isCutOff: false }
   const scanner = new JsonScanner({
-    keeps: isUsage,
-    kept(_, value) {
+    keeps: (path) => isUsage(path) || isFinishReason(path),
+    kept(path, value) {
+      if (isFinishReason(path)) {
+        state.isCutOff ||= CUT_OFF.has(value)
+        return
+      }
       const usage = readUsage(value)
       state.usage = mergeUsage(state.usage, usage)
       if (usage.output !== undefined) state.charactersSinceUsage = 0
@@ -96,6 +104,24 @@ function isUsage(path: JsonPath): boolean {
   const parent = path.keyAt(1)
   return path.depth === 1 || (path.depth === 2 && (parent === 'response' || parent === 'message'))
 }
+
+/** Why an output ended: in OpenAI's chat completions, Anthropic's messages, and OpenAI's responses. */
+function isFinishReason(path: JsonPath): boolean {
+  const parent = path.keyAt(1)
+  switch (path.keyAt(path.depth)) {
+    case 'finish_reason':
+      return path.depth === 3 && parent === 'choices'
+    case 'stop_reason':
+      return path.depth === 1 || (path.depth === 2 && parent === 'delta')
+    case 'reason':
+      return path.depth <= 3 && path.keyAt(path.depth - 1) === 'incomplete_details'
+    default:
+      return false
+  }
+}
+
+/** The finish reasons of an output that has reached its maximum. */
+const CUT_OFF = new Set<unknown>(['length', 'max_tokens', 'max_output_tokens'])
 
 /** The top-level properties that have output. Events that repeat earlier output in whole have it elsewhere. */
 const OUTPUT = new Set(['choices', 'content', 'delta', 'output'])

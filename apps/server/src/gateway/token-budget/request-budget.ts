@@ -55,7 +55,9 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
     if (settlement === 'as-reserved') return sendUntilStored(() => reservation.settle(reserved))
     const { usage } = settlement
     if (ending === 'complete' && status! < 400) {
-      for (const { policy } of budgets) history.add(policy.name, request!.model, usage.output)
+      const { model, maxOutputTokens } = request!
+      const isCutOff = response?.isCutOff === true || usage.output >= (maxOutputTokens ?? Infinity)
+      for (const { policy } of budgets) history.add(policy.name, model, usage.output, isCutOff)
     }
     const actual = budgets.map(({ policy, costOf }) => Math.min(costOf(usage), maxUnits(policy)))
     await sendUntilStored(() => reservation.settle(actual))

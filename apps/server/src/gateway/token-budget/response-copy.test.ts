@@ -8,7 +8,7 @@ const BODY = Buffer.from(
     usage: { prompt_tokens: 11, completion_tokens: 22 },
   }),
 )
-const REPORTED = { hasUsage: true, input: 11, cached: undefined, output: 22 }
+const REPORTED = { hasUsage: true, input: 11, cached: undefined, output: 22, isCutOff: false }
 
 async function read(coding: string, body: Buffer, pieceBytes = 100, type = 'application/json') {
   const copy = createResponseCopy(type, coding)
@@ -48,6 +48,7 @@ describe('createResponseCopy', () => {
       input: undefined,
       cached: undefined,
       output: undefined,
+      isCutOff: false,
     })
   })
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { settlementOf } from './settlement.js'
 
 const request = { inputTokens: 100, maxOutputTokens: 500, model: 'm' }
-const reported = { status: 200, hasUsage: true, input: 90, cached: 20, output: 30 }
-const estimated = { status: 200, hasUsage: false, input: undefined, cached: undefined, output: 12 }
+const reported = { status: 200, hasUsage: true, input: 90, cached: 20, output: 30, isCutOff: false }
+const estimated = { ...reported, hasUsage: false, input: undefined, cached: undefined, output: 12 }
 const unknown = { ...estimated, output: undefined }
 
 describe('settlementOf', () => {
