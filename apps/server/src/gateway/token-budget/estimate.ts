@@ -6,8 +6,9 @@ const UNKNOWN_SHARE = 1 / 4
 
 /**
  * The units to reserve for a request: the cost of its input, and of the output that it declares or, if that is less, of
- * the output that the model usually has (`p95`). Before the first output of a model is known, the output counts for at
- * most a quarter of the limit: with large maxima declared, the first requests would take all of it.
+ * the output that the model usually has (`p95`). Without either of the two, the output counts for at most a quarter of the
+ * limit: large maxima would let the first requests take all of it, and the long outputs of one key would deny every request
+ * of another.
  */
 export function estimateCost(
   costOf: TokenBudget['costOf'],
@@ -17,9 +18,12 @@ export function estimateCost(
 ): number {
   const costWith = (output: number) => costOf({ input: inputTokens, cached: 0, output })
   const inputCost = costWith(0)
-  if (p95 !== undefined) return atLeastOne(costWith(Math.min(p95, maxOutputTokens ?? p95)))
+  if (p95 !== undefined && maxOutputTokens !== undefined) {
+    return atLeastOne(costWith(Math.min(p95, maxOutputTokens)))
+  }
   const unknown = Math.floor(limit * UNKNOWN_SHARE)
-  const outputCost = maxOutputTokens === undefined ? unknown : costWith(maxOutputTokens) - inputCost
+  const outputTokens = maxOutputTokens ?? p95
+  const outputCost = outputTokens === undefined ? unknown : costWith(outputTokens) - inputCost
   return atLeastOne(inputCost + Math.min(outputCost, unknown))
 }
 
