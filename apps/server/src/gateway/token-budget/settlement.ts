@@ -13,14 +13,17 @@ export interface SentResponse extends LlmResponse {
  */
 export type Settlement = { readonly usage: Usage } | 'as-reserved' | 'cancel'
 
-/** `response` is undefined if the upstream has not begun to respond. */
+/**
+ * `response` is undefined if the upstream has not begun to respond. A model without streaming responds at its end: if the
+ * client hangs up before, it may have run, and its output is unknown.
+ */
 export function settlementOf(
   { inputTokens }: LlmRequest,
   response: SentResponse | undefined,
   ending: ResponseEnding,
 ): Settlement {
   if (ending === 'failed') return 'cancel'
-  if (response === undefined) return { usage: { input: inputTokens, cached: 0, output: 0 } }
+  if (response === undefined) return 'as-reserved'
   const { status, hasUsage, input = inputTokens, cached = 0, output } = response
   if (status >= 400 && !hasUsage) return 'cancel'
   // The response has another form than those of OpenAI and Anthropic: no output was found, but there can be any number.
