@@ -240,6 +240,18 @@ it('keeps the reserved units of a response that is not text', async () => {
   expect(await endings()).toEqual([[ESTIMATED_INPUT + 500]])
 })
 
+it('costs the declared maximum if the model goes on in the background', async () => {
+  for (let n = 0; n < 100; n++) history.add('tokens', 'queued', 10)
+  await (await post('/v1/responses', bodyOf('queued'))).text()
+  expect(reserved).toMatchObject([{ cost: ESTIMATED_INPUT + 10 }])
+  expect(await endings()).toEqual([[ESTIMATED_INPUT + 500]])
+})
+
+it('costs the reserved units if the model goes on in the background without a maximum', async () => {
+  await (await post('/v1/responses', bodyOf('queued', { max_tokens: undefined }))).text()
+  expect(await endings()).toEqual([[ESTIMATED_INPUT + LIMIT / 4]])
+})
+
 it('costs nothing if the upstream cannot be reached', async () => {
   await gateway.close()
   gateway = await startGatewayTo(await deadUrl())

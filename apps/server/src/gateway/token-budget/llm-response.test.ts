@@ -49,6 +49,7 @@ describe('a JSON response', () => {
       cached: 64,
       output: 30,
       isCutOff: false,
+      isBackground: false,
     })
   })
 
@@ -63,6 +64,7 @@ describe('a JSON response', () => {
       cached: 5,
       output: 87,
       isCutOff: false,
+      isBackground: false,
     })
   })
 
@@ -92,6 +94,7 @@ describe('a JSON response', () => {
       cached: 1000,
       output: 50,
       isCutOff: false,
+      isBackground: false,
     })
   })
 
@@ -157,6 +160,7 @@ describe('a stream', () => {
         cached: undefined,
         output: 3,
         isCutOff: false,
+        isBackground: false,
       })
     }
   })
@@ -209,6 +213,7 @@ describe('a stream', () => {
       cached: undefined,
       output: 3,
       isCutOff: false,
+      isBackground: false,
     })
     const call = { choices: [{ delta: { tool_calls: [{ function: { arguments: 'x'.repeat(16) } }] } }] }
     const thought = { choices: [{ delta: { reasoning_content: 'x'.repeat(16) } }] }
@@ -216,6 +221,41 @@ describe('a stream', () => {
     const thinking = { delta: { type: 'thinking_delta', thinking: 'x'.repeat(16) } }
     const json = { delta: { type: 'input_json_delta', partial_json: 'x'.repeat(16) } }
     expect(read(SSE, events(thinking, json)).output).toBe(8)
+  })
+
+  it.each([
+    [
+      'a custom tool call',
+      { tool_calls: [{ id: 'call_1', type: 'custom', custom: { name: 'sql', input: 'x'.repeat(16) } }] },
+    ],
+    [
+      'the transcript of a recording',
+      { audio: { id: 'a', data: 'x'.repeat(5000), transcript: 'x'.repeat(16) } },
+    ],
+    [
+      'a summary of thoughts',
+      { reasoning_details: [{ type: 'reasoning.summary', summary: 'x'.repeat(16) }] },
+    ],
+    [
+      'a property of a tool call',
+      { tool_calls: [{ function: { name: 'f', arguments: { name: 'x'.repeat(16) } } }] },
+    ],
+    ['a property that is not known here', { role: 'assistant', new_text: { parts: ['x'.repeat(16)] } }],
+  ])('is estimated from %s if it has no usage', (_, delta) => {
+    expect(read(SSE, events({ id: 'chatcmpl-1', model: 'gpt-5', choices: [{ delta }] })).output).toBe(4)
+    expect(read(JSON_TYPE, JSON.stringify({ choices: [{ message: delta }] })).output).toBe(4)
+  })
+
+  it('counts an image in base64 as at most 1,600 tokens', () => {
+    const images = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'x'.repeat(50_000)}` } }]
+    expect(read(SSE, events({ choices: [{ delta: { images } }] })).output).toBe(1600)
+  })
+
+  it('is estimated from the content blocks of Anthropic if it has no usage', () => {
+    const block = { type: 'server_tool_use', id: 's', name: 'f', input: { name: 'x'.repeat(16) } }
+    expect(read(SSE, events({ type: 'content_block_start', content_block: block })).output).toBe(4)
+    const citation = { type: 'citations_delta', citation: { type: 'c', cited_text: 'x'.repeat(16) } }
+    expect(read(SSE, events({ type: 'content_block_delta', delta: citation })).output).toBe(4)
   })
 
   it('survives broken events', () => {
@@ -229,6 +269,35 @@ describe('a stream', () => {
   it('does not take text as usage', () => {
     const text = '{"usage": {"prompt_tokens": 1, "completion_tokens": 1}}'
     expect(read(SSE, events(chatChunk(text))).hasUsage).toBe(false)
+  })
+})
+
+describe('a response in the background', () => {
+  const queued = {
+    id: 'resp_1',
+    object: 'response',
+    status: 'queued',
+    background: true,
+    output: [],
+    usage: null,
+  }
+
+  it('is recognized by its state', () => {
+    const { background, ...byStatus } = queued
+    for (const body of [queued, byStatus, { ...queued, status: 'in_progress' }]) {
+      expect(read(JSON_TYPE, JSON.stringify(body))).toMatchObject({ hasUsage: false, isBackground: true })
+      const created = { type: 'response.created', response: body }
+      expect(read(SSE, events(created)).isBackground).toBe(true)
+    }
+  })
+
+  it('is no other response', () => {
+    const body = { ...queued, status: 'completed', background: false }
+    expect(read(JSON_TYPE, JSON.stringify(body)).isBackground).toBe(false)
+    const created = { type: 'response.created', response: { ...body, status: 'in_progress' } }
+    expect(read(SSE, events(created)).isBackground).toBe(false)
+    const written = { content: [{ type: 'tool_use', input: { status: 'queued', background: true } }] }
+    expect(read(JSON_TYPE, JSON.stringify(written)).isBackground).toBe(false)
   })
 })
 
@@ -263,6 +332,7 @@ describe('another response', () => {
       cached: undefined,
       output: undefined,
       isCutOff: false,
+      isBackground: false,
     }
     expect(read('audio/mpeg', 'x'.repeat(1000))).toEqual(nothing)
     expect(read('', '{"usage": {"prompt_tokens": 1}}')).toEqual(nothing)

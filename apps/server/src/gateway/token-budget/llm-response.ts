@@ -1,4 +1,4 @@
-import { tokensOf } from './characters.js'
+import { MAX_BINARY_CHARACTERS, tokensOf } from './characters.js'
 import { createEventStreamReader } from './event-stream.js'
 import { type JsonPath, JsonScanner } from './json-scanner.js'
 import { mergeUsage, type ReportedUsage, readUsage } from './reported-usage.js'
@@ -14,6 +14,8 @@ export interface LlmResponse {
   readonly output: number | undefined
   /** Whether the output ended because it had reached its maximum. */
   readonly isCutOff: boolean
+  /** Whether the model goes on after the response: `background` of OpenAI's responses. */
+  readonly isBackground: boolean
 }
 
 export interface LlmResponseReader {
@@ -29,7 +31,7 @@ export function createLlmResponseReader(contentType: string): LlmResponseReader 
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
   if (type === 'text/event-stream') return createStreamReader()
   if (type === 'application/json' || type.endsWith('+json')) return createBodyReader()
-  return { write() {}, end: () => ({ ...NOTHING, hasUsage: false, isCutOff: false }) }
+  return { write() {}, end: () => ({ ...NOTHING, hasUsage: false, isCutOff: false, isBackground: false }) }
 }
 
 function createBodyReader(): LlmResponseReader {
@@ -38,9 +40,9 @@ function createBodyReader(): LlmResponseReader {
     write: (bytes) => scanner.write(bytes),
     end() {
       scanner.end()
-      const { usage, characters, isCutOff } = state
+      const { usage, characters, isCutOff, isBackground } = state
       const output = usage.output ?? tokensOf(characters)
-      return { ...usage, hasUsage: isReported(usage), output, isCutOff }
+      return { ...usage, hasUsage: isReported(usage), output, isCutOff, isBackground }
     },
   }
 }
@@ -59,9 +61,9 @@ function createStreamReader(): LlmResponseReader {
     write,
     end() {
       scanner.end()
-      const { usage, charactersSinceUsage, isCutOff } = state
+      const { usage, charactersSinceUsage, isCutOff, isBackground } = state
       const output = (usage.output ?? 0) + tokensOf(charactersSinceUsage)
-      return { ...usage, hasUsage: isReported(usage), output, isCutOff }
+      return { ...usage, hasUsage: isReported(usage), output, isCutOff, isBackground }
     },
   }
 }
@@ -71,23 +73,34 @@ interface OutputState {
   characters: number
   charactersSinceUsage: number
   isCutOff: boolean
+  isBackground: boolean
 }
 
 function createOutputScanner(): { readonly scanner: JsonScanner; readonly state: OutputState } {
-  const state: OutputState = { usage: NOTHING, characters: 0, charactersSinceUsage: 0, isCutOff: false }
+  const state: OutputState = {
+    usage: NOTHING,
+    characters: 0,
+    charactersSinceUsage: 0,
+    isCutOff: false,
+    isBackground: false,
+  }
   const scanner = new JsonScanner({
-    keeps: (path) => isUsage(path) || isFinishReason(path),
+    keeps: (path) => isUsage(path) || isFinishReason(path) || isProgress(path),
     kept(path, value) {
       if (isFinishReason(path)) {
         state.isCutOff ||= CUT_OFF.has(value)
+        return
+      }
+      if (isProgress(path)) {
+        state.isBackground ||= value === true || value === 'queued'
         return
       }
       const usage = readUsage(value)
       state.usage = mergeUsage(state.usage, usage)
       if (usage.output !== undefined) state.charactersSinceUsage = 0
     },
-    string(path, characters) {
-      if (!isOutput(path)) return
+    string(path, length) {
+      const characters = outputCharacters(path, length)
       state.characters += characters
       state.charactersSinceUsage += characters
     },
@@ -123,13 +136,50 @@ function isFinishReason(path: JsonPath): boolean {
 /** The finish reasons of an output that has reached its maximum. */
 const CUT_OFF = new Set<unknown>(['length', 'max_tokens', 'max_output_tokens'])
 
-/** The top-level properties that have output. Events that repeat earlier output in whole have it elsewhere. */
-const OUTPUT = new Set(['choices', 'content', 'delta', 'output'])
+/** `background` and `status` of OpenAI's responses, in the body or in an event. */
+function isProgress(path: JsonPath): boolean {
+  const key = path.keyAt(path.depth)
+  if (key !== 'background' && key !== 'status') return false
+  return path.depth === 1 || (path.depth === 2 && path.keyAt(1) === 'response')
+}
+
+/** How many characters of a string count as output. */
+function outputCharacters(path: JsonPath, characters: number): number {
+  if (!isOutput(path)) return 0
+  const key = path.keyAt(path.depth)
+  const parent = path.keyAt(path.depth - 1)
+  if (isToolInput(path)) return characters
+  // Base64, whose length is not the number of tokens. A recording has a transcript.
+  if (parent === 'audio' && key === 'data') return 0
+  if (parent === 'image_url' && key === 'url') return Math.min(characters, MAX_BINARY_CHARACTERS)
+  return characters
+}
+
+function isOutput(path: JsonPath): boolean {
+  const key = path.keyAt(path.depth)
+  switch (path.keyAt(1)) {
+    case 'content':
+    case 'content_block':
+    case 'delta':
+      return !METADATA.has(key) || isToolInput(path)
+    case 'choices':
+      if (path.keyAt(3) !== 'delta' && path.keyAt(3) !== 'message') return OUTPUT_TEXT.has(key)
+      return !METADATA.has(key) || isToolInput(path)
+    case 'output':
+      return OUTPUT_TEXT.has(key) || isToolInput(path)
+    default:
+      // Events that repeat earlier output in whole have it elsewhere.
+      return false
+  }
+}
+
+/** Properties of a message or a delta that are not written by the model. */
+const METADATA = new Set(['id', 'type', 'role', 'name', 'object', 'model'])
 const OUTPUT_TEXT = new Set([
   'arguments',
+  'code',
   'content',
-  'delta',
-  'partial_json',
+  'input',
   'reasoning',
   'reasoning_content',
   'refusal',
@@ -137,10 +187,13 @@ const OUTPUT_TEXT = new Set([
   'thinking',
 ])
 
-function isOutput(path: JsonPath): boolean {
-  if (!OUTPUT.has(path.keyAt(1))) return false
-  // The input of a tool call of Anthropic has properties of any name: content[].input.
-  return OUTPUT_TEXT.has(path.keyAt(path.depth)) || (path.depth > 3 && path.keyAt(3) === 'input')
+/** The input of a tool call has properties of any name: content[].input of Anthropic. */
+function isToolInput(path: JsonPath): boolean {
+  for (let depth = 2; depth < path.depth; depth++) {
+    const key = path.keyAt(depth)
+    if (key === 'input' || key === 'arguments') return true
+  }
+  return false
 }
 
 function isReported({ input, output }: ReportedUsage): boolean {

@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { settlementOf } from './settlement.js'
 
 const request = { inputTokens: 100, maxOutputTokens: 500, model: 'm' }
-const reported = { status: 200, hasUsage: true, input: 90, cached: 20, output: 30, isCutOff: false }
+const reported = {
+  status: 200,
+  hasUsage: true,
+  input: 90,
+  cached: 20,
+  output: 30,
+  isCutOff: false,
+  isBackground: false,
+}
 const estimated = { ...reported, hasUsage: false, input: undefined, cached: undefined, output: 12 }
 const unknown = { ...estimated, output: undefined }
 
@@ -38,6 +46,16 @@ describe('settlementOf', () => {
     expect(settlementOf(request, { ...estimated, output: 0 }, 'cut-off')).toMatchObject({
       usage: { input: 100, output: 0 },
     })
+  })
+
+  it('takes the maximum if the model goes on in the background', () => {
+    const queued = { ...estimated, output: 0, isBackground: true }
+    expect(settlementOf(request, queued, 'complete')).toBe('at-maximum')
+    expect(settlementOf(request, { ...queued, output: 12 }, 'cut-off')).toBe('at-maximum')
+    expect(settlementOf(request, { ...reported, isBackground: true }, 'complete')).toMatchObject({
+      usage: { output: 30 },
+    })
+    expect(settlementOf(request, { ...queued, status: 400 }, 'complete')).toBe('cancel')
   })
 
   it('cancels if the model did not run', () => {

@@ -8,10 +8,10 @@ export interface SentResponse extends LlmResponse {
 }
 
 /**
- * How to end a reservation: with the actual usage, as reserved because the usage is unknown, or cancelled because the
- * model did not run.
+ * How to end a reservation: with the actual usage, as reserved because the usage is unknown, at the declared maximum
+ * because the output is fetched later by requests that are not counted, or cancelled because the model did not run.
  */
-export type Settlement = { readonly usage: Usage } | 'as-reserved' | 'cancel'
+export type Settlement = { readonly usage: Usage } | 'as-reserved' | 'at-maximum' | 'cancel'
 
 /**
  * `response` is undefined if the upstream has not begun to respond. A model without streaming responds at its end: if the
@@ -26,6 +26,7 @@ export function settlementOf(
   if (response === undefined) return 'as-reserved'
   const { status, hasUsage, input = inputTokens, cached = 0, output } = response
   if (status >= 400 && !hasUsage) return 'cancel'
+  if (response.isBackground && !hasUsage) return 'at-maximum'
   // The response has another form than those of OpenAI and Anthropic: no output was found, but there can be any number.
   const isUnknown = ending === 'complete' && !hasUsage && output === 0
   return output === undefined || isUnknown ? 'as-reserved' : { usage: { input, cached, output } }
