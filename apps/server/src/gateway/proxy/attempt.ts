@@ -96,7 +96,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
       this.inform(status, raw)
       return true
     }
-    this.record(exchange.activeRoute.route.breaker?.isFailure(status) === true)
+    const isFailure = exchange.activeRoute.route.breaker?.isFailure(status) === true
+    if (isFailure && this.isBodyUnfinished()) this.abandon()
+    else this.record(isFailure)
     if (this.listener.shouldRetry(exchange, status)) {
       this.cancel()
       this.listener.onRetry(exchange, this)
@@ -178,7 +180,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
       return void this.onComplete(null)
     }
     // A failure caused by the client or by the gateway itself does not count against the upstream.
-    if (!(error instanceof HttpError) && !this.exchange.isClientGone && !this.isQueueTimeout)
+    // Within a body, undici times out only if the upstream does not read it.
+    const isByUpstream = error instanceof errors.HeadersTimeoutError || !this.isBodyUnfinished()
+    if (!(error instanceof HttpError) && !this.exchange.isClientGone && !this.isQueueTimeout && isByUpstream)
       this.record(true)
     this.end()
     this.listener.onFailure(this.exchange, this, error)
@@ -210,8 +214,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private end(): void {
     if (this.isOver) return
     this.isOver = true
-    this.breaker?.abandon()
-    this.breaker = undefined
+    this.abandon()
     this.upstream.inFlight--
     if (this.exchange.upgrade !== undefined) this.upstream.tunnels--
     clearTimeout(this.queueTimer)
@@ -221,6 +224,16 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private record(isFailure: boolean): void {
     this.breaker?.record(isFailure)
     this.breaker = undefined
+  }
+
+  private abandon(): void {
+    this.breaker?.abandon()
+    this.breaker = undefined
+  }
+
+  /** Whether the upstream may have failed because the client has not sent all of its body. */
+  private isBodyUnfinished(): boolean {
+    return this.isSent && this.exchange.body?.isWhole === false
   }
 
   private headOf(status: number, raw: RawHeaders): HeadToSend {
