@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import { atEndOfTurn } from '../../http/end-of-turn.js'
 import { HttpError } from '../../http/http-error.js'
-import type { CircuitBreaker } from '../upstreams/circuit-breaker.js'
+import type { CircuitBreaker, TrialKind } from '../upstreams/circuit-breaker.js'
 import type { Upstream } from '../upstreams/upstreams.js'
 import { watchDelivery } from './delivery.js'
 import type { Exchange } from './exchange.js'
@@ -56,21 +56,26 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private unread: NodeJS.Timeout | undefined
   /** Undefined once it has the outcome. */
   private breaker: CircuitBreaker | undefined
+  private readonly trial: TrialKind
+  private trialTimer: NodeJS.Timeout | undefined
 
-  /** `breaker`: has been entered. */
+  /** `breaker`: has been entered, as a request of the kind `trial`. */
   constructor(
     exchange: Exchange,
     upstream: Upstream,
     listener: AttemptListener,
     breaker: CircuitBreaker | undefined,
+    trial: TrialKind,
   ) {
     this.breaker = breaker
+    this.trial = trial
     this.exchange = exchange
     this.upstream = upstream
     this.listener = listener
     upstream.inFlight++
     if (exchange.upgrade !== undefined) upstream.tunnels++
     if (upstream.inFlight > upstream.maxConnections) this.startQueueTimer()
+    if (trial === 'unfinished' && breaker?.isHalfOpen === true) this.startTrialTimer()
   }
 
   /** Aborts the attempt: its response is not needed any more. */
@@ -211,6 +216,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }, headersMs)
   }
 
+  /** Gives the trial of a slow body back. undici does not limit the time that a client takes for its body. */
+  private startTrialTimer(): void {
+    const { headersMs } = this.exchange.activeRoute.route.timeouts
+    this.trialTimer = setTimeout(() => this.abandon(), headersMs)
+  }
+
   private end(): void {
     if (this.isOver) return
     this.isOver = true
@@ -222,13 +233,15 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   private record(isFailure: boolean): void {
-    this.breaker?.record(isFailure)
+    this.breaker?.record(isFailure, this.trial)
     this.breaker = undefined
+    clearTimeout(this.trialTimer)
   }
 
   private abandon(): void {
-    this.breaker?.abandon()
+    this.breaker?.abandon(this.trial)
     this.breaker = undefined
+    clearTimeout(this.trialTimer)
   }
 
   /** Whether the upstream may have failed because the client has not sent all of its body. */
