@@ -13,6 +13,7 @@ import { type TestUpstream, upstreamOf } from './gateway.js'
  *   silent    never responds
  *   error     500, unauthorized 401, both without usage
  *   audio     bytes that are not text
+ *   queued    goes on in the background, as OpenAI's responses can
  */
 
 /** The text of each chunk: 10 tokens of 4 characters. */
@@ -61,6 +62,9 @@ function respond(request: IncomingMessage, response: ServerResponse, body: Body)
     response.end('{"error":{"message":"no"}}')
   } else if (body.model === 'audio') {
     response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(Buffer.alloc(1000))
+  } else if (body.model === 'queued') {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end('{"status":"queued","background":true,"output":[],"usage":null}')
   } else if (body.stream === true) {
     void stream(response, isAnthropic ? anthropicEvents(body) : openAiEvents(body), body, isGzip)
   } else {

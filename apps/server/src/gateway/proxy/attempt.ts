@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
 import { atEndOfTurn } from '../../http/end-of-turn.js'
 import { HttpError } from '../../http/http-error.js'
-import type { CircuitBreaker } from '../upstreams/circuit-breaker.js'
+import type { CircuitBreaker, TrialKind } from '../upstreams/circuit-breaker.js'
 import type { Upstream } from '../upstreams/upstreams.js'
 import { watchDelivery } from './delivery.js'
 import type { Exchange } from './exchange.js'
@@ -56,21 +56,26 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private unread: NodeJS.Timeout | undefined
   /** Undefined once the outcome is recorded. */
   private breaker: CircuitBreaker | undefined
+  private readonly trial: TrialKind
+  private trialTimer: NodeJS.Timeout | undefined
 
-  /** The request must have entered `breaker`. */
+  /** The request must have entered `breaker` as a request of the kind `trial`. */
   constructor(
     exchange: Exchange,
     upstream: Upstream,
     listener: AttemptListener,
     breaker: CircuitBreaker | undefined,
+    trial: TrialKind,
   ) {
     this.breaker = breaker
+    this.trial = trial
     this.exchange = exchange
     this.upstream = upstream
     this.listener = listener
     upstream.inFlight++
     if (exchange.upgrade !== undefined) upstream.tunnels++
     if (upstream.inFlight > upstream.maxConnections) this.startQueueTimer()
+    if (trial === 'unfinished' && breaker?.isHalfOpen === true) this.startTrialTimer()
   }
 
   /** Aborts the attempt, whose response is no longer needed. */
@@ -96,7 +101,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
       this.inform(status, raw)
       return true
     }
-    this.record(exchange.activeRoute.route.breaker?.isFailure(status) === true)
+    const isFailure = exchange.activeRoute.route.breaker?.isFailure(status) === true
+    if (isFailure && this.isBodyUnfinished()) this.abandon()
+    else this.record(isFailure)
     if (this.listener.shouldRetry(exchange, status)) {
       this.cancel()
       this.listener.onRetry(exchange, this)
@@ -178,7 +185,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
       return void this.onComplete(null)
     }
     // A failure caused by the client or by the gateway itself does not count against the upstream.
-    if (!(error instanceof HttpError) && !this.exchange.isClientGone && !this.isQueueTimeout)
+    // Within a body, undici times out only if the upstream does not read it.
+    const isByUpstream = error instanceof errors.HeadersTimeoutError || !this.isBodyUnfinished()
+    if (!(error instanceof HttpError) && !this.exchange.isClientGone && !this.isQueueTimeout && isByUpstream)
       this.record(true)
     this.end()
     this.listener.onFailure(this.exchange, this, error)
@@ -207,11 +216,16 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }, headersMs)
   }
 
+  /** Gives the trial of a slow body back. undici does not limit the time that a client takes for its body. */
+  private startTrialTimer(): void {
+    const { headersMs } = this.exchange.activeRoute.route.timeouts
+    this.trialTimer = setTimeout(() => this.abandon(), headersMs)
+  }
+
   private end(): void {
     if (this.isOver) return
     this.isOver = true
-    this.breaker?.abandon()
-    this.breaker = undefined
+    this.abandon()
     this.upstream.inFlight--
     if (this.exchange.upgrade !== undefined) this.upstream.tunnels--
     clearTimeout(this.queueTimer)
@@ -219,8 +233,20 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   private record(isFailure: boolean): void {
-    this.breaker?.record(isFailure)
+    this.breaker?.record(isFailure, this.trial)
     this.breaker = undefined
+    clearTimeout(this.trialTimer)
+  }
+
+  private abandon(): void {
+    this.breaker?.abandon(this.trial)
+    this.breaker = undefined
+    clearTimeout(this.trialTimer)
+  }
+
+  /** Whether the upstream may have failed because the client has not sent all of its body. */
+  private isBodyUnfinished(): boolean {
+    return this.isSent && this.exchange.body?.isWhole === false
   }
 
   private headOf(status: number, raw: RawHeaders): HeadToSend {

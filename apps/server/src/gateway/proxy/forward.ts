@@ -17,7 +17,25 @@ export function forward(exchange: Exchange): void {
     return void giveUp(exchange, CIRCUIT_OPEN)
   if (upstream === undefined || isFull(upstream, upgrade)) return void giveUp(exchange, OVERLOAD)
   if (body === undefined || body.isWhole) send(exchange, upstream)
+  else if (!body.isReadAhead && activeRoute.balancer.breakerOf(upstream)?.isHalfOpen === true)
+    waitForBody(exchange, upstream, body)
   else waitForSlot(exchange, upstream, body)
+}
+
+/** Waits for the body of a trial request: a slow one would hold the trial of a half-open circuit breaker. */
+function waitForBody(exchange: Exchange, upstream: Upstream, body: RequestBody): void {
+  const { balancer, route } = exchange.activeRoute
+  let isWaiting = true
+  const end = () => {
+    if (!isWaiting) return
+    isWaiting = false
+    clearTimeout(timer)
+    const isTrial = balancer.breakerOf(upstream)?.isHalfOpen === true
+    if (isTrial && !body.isReadAhead) giveUp(exchange, CIRCUIT_OPEN)
+    else if (!exchange.isClientGone) forward(exchange)
+  }
+  const timer = setTimeout(end, route.timeouts.headersMs)
+  body.whenReadAhead(end)
 }
 
 /** Waits until the upstream has a slot for an unfinished body, or the body is complete. */
@@ -42,9 +60,10 @@ function send(exchange: Exchange, upstream: Upstream): void {
   const { activeRoute, request, target, headers, body, upgrade } = exchange
   const { timeouts } = activeRoute.route
   const breaker = activeRoute.balancer.breakerOf(upstream)
+  const trial = body === undefined || body.isWhole ? 'whole' : 'unfinished'
   // The breaker may have opened while the request waited for a connection.
-  if (breaker?.enter() === false) return void giveUp(exchange, CIRCUIT_OPEN)
-  const attempt = new Attempt(exchange, upstream, listener, breaker)
+  if (breaker?.enter(trial) === false) return void giveUp(exchange, CIRCUIT_OPEN)
+  const attempt = new Attempt(exchange, upstream, listener, breaker, trial)
   exchange.attempt = attempt
   const dispatcher = upgrade === undefined ? upstream.pool : connectionFor(upstream, timeouts.connectMs)
   dispatcher.dispatch(

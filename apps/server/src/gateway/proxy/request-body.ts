@@ -46,6 +46,7 @@ export class RequestBody extends Readable {
   /** How long the body has waited for the client. Time in which it waited for the upstream does not count. */
   private waitedMs = 0
   private onBegun: (() => void) | undefined
+  private onReadAhead: (() => void) | undefined
   private onSettled: (() => void)[] = []
 
   constructor(message: IncomingMessage, response: ServerResponse, options: BodyOptions) {
@@ -67,6 +68,17 @@ export class RequestBody extends Readable {
   whenBegun(callback: () => void): void {
     if (this.bytes > 0 || this.isWhole || this.destroyed) callback()
     else this.onBegun = callback
+  }
+
+  /** Whether nothing more arrives until the upstream takes something: `bufferBytes` or everything is there, or it has failed. */
+  get isReadAhead(): boolean {
+    return this.isWhole || this.destroyed || this.message.isPaused()
+  }
+
+  /** Calls back once `isReadAhead`. */
+  whenReadAhead(callback: () => void): void {
+    if (this.isReadAhead) callback()
+    else this.onReadAhead = callback
   }
 
   /** Calls back once everything has arrived, or the body has failed. */
@@ -92,7 +104,10 @@ export class RequestBody extends Readable {
     this.bytes += chunk.length
     if (maxBytes !== undefined && this.bytes > maxBytes) return void this.destroy(tooLarge(maxBytes))
     this.options.onBytes?.(chunk)
-    if (!this.push(chunk)) this.message.pause()
+    if (!this.push(chunk)) {
+      this.message.pause()
+      this.readAhead()
+    }
     this.begin()
   }
 
@@ -125,10 +140,17 @@ export class RequestBody extends Readable {
     onBegun?.()
   }
 
+  private readAhead(): void {
+    const { onReadAhead } = this
+    this.onReadAhead = undefined
+    onReadAhead?.()
+  }
+
   private settle(): void {
     clearTimeout(this.idle)
     clearInterval(this.rate)
     this.begin()
+    this.readAhead()
     for (const callback of this.onSettled.splice(0)) callback()
   }
 }

@@ -210,13 +210,24 @@ it('forwards the request body unchanged', async () => {
 })
 
 it('reserves by the outputs of the model so far', async () => {
+  for (let n = 0; n < 99; n++) history.add('tokens', 'echo', USAGE.output)
   await (await post(OPENAI, bodyOf('echo'))).text()
   await until(() => history.p95('tokens', 'echo') !== undefined, 'the output is known')
   await (await post(OPENAI, bodyOf('echo'))).text()
   expect(reserved.map(({ cost }) => cost)).toEqual([ESTIMATED_INPUT + 500, ESTIMATED_INPUT + USAGE.output])
 })
 
+it('ignores outputs that their declared maximum cut off in the history', async () => {
+  const body = bodyOf('echo', { max_tokens: USAGE.output })
+  for (let n = 0; n < 100; n++) await (await post(OPENAI, body)).text()
+  await until(() => ended.length === 100, 'all have ended')
+  await (await post(OPENAI, bodyOf('echo'))).text()
+  expect(reserved.at(-1)).toMatchObject({ cost: ESTIMATED_INPUT + 500 })
+})
+
 it('ignores failed and incomplete responses in the output history', async () => {
+  // One more would be enough for a p95.
+  for (const model of ['error', 'cut']) for (let n = 0; n < 99; n++) history.add('tokens', model, 10)
   await (await post(OPENAI, bodyOf('error'))).text()
   await (await post(OPENAI, bodyOf('cut', { stream: true }))).text().catch(() => {})
   await until(() => ended.length === 2, 'both have ended')
@@ -227,6 +238,18 @@ it('ignores failed and incomplete responses in the output history', async () => 
 it('keeps the reserved units of a response that is not text', async () => {
   await (await post(OPENAI, bodyOf('audio'))).arrayBuffer()
   expect(await endings()).toEqual([[ESTIMATED_INPUT + 500]])
+})
+
+it('costs the declared maximum of a response in the background', async () => {
+  for (let n = 0; n < 100; n++) history.add('tokens', 'queued', 10)
+  await (await post('/v1/responses', bodyOf('queued'))).text()
+  expect(reserved).toMatchObject([{ cost: ESTIMATED_INPUT + 10 }])
+  expect(await endings()).toEqual([[ESTIMATED_INPUT + 500]])
+})
+
+it('costs the reserved units of a response in the background without a maximum', async () => {
+  await (await post('/v1/responses', bodyOf('queued', { max_tokens: undefined }))).text()
+  expect(await endings()).toEqual([[ESTIMATED_INPUT + LIMIT / 4]])
 })
 
 it('costs nothing if the upstream is unreachable', async () => {
@@ -241,14 +264,14 @@ it('costs nothing if the upstream does not respond in time', async () => {
   expect(await endings()).toEqual(['cancelled'])
 })
 
-it('costs the input if the client disconnects before the response', async () => {
+it('costs the reserved units if the client disconnects before the response', async () => {
   const before = upstream.received.length
   const sent = httpRequest(gateway.url + OPENAI, { method: 'POST', headers: { 'x-user-id': 'alice' } })
   sent.on('error', () => {})
   sent.end(bodyOf('silent'))
   await until(() => upstream.received.length > before, 'the upstream has the request')
   sent.destroy()
-  expect(await endings()).toEqual([[ESTIMATED_INPUT]])
+  expect(await endings()).toEqual([[ESTIMATED_INPUT + 500]])
 })
 
 it('rejects an encoded request, which would hide its input from the estimate', async () => {

@@ -4,3 +4,6 @@ export const CHARACTERS_PER_TOKEN = 4
 export function tokensOf(characters: number): number {
   return Math.ceil(characters / CHARACTERS_PER_TOKEN)
 }
+
+/** The most characters that an image, a document or a recording in base64 counts for: about the tokens of a large image. */
+export const MAX_BINARY_CHARACTERS = 1600 * CHARACTERS_PER_TOKEN

@@ -16,7 +16,9 @@ describe('estimateCost', () => {
     [undefined, undefined, 100_000, 26_000],
     [0, undefined, 100_000, 1000],
     // A known output is not cut: its limit would not hold.
-    [undefined, 40_000, 100_000, 41_000],
+    [64_000, 40_000, 100_000, 41_000],
+    // One key with long outputs must not deny all requests of the others.
+    [undefined, 40_000, 100_000, 26_000],
   ])(
     '1,000 input tokens, at most %s declared, usually %s, limit %d: %d units',
     (declared, p95, limit, units) => {
@@ -36,6 +38,7 @@ describe('estimateCost', () => {
     const nothing = { inputTokens: 0, maxOutputTokens: 0, model: '' }
     expect(estimateCost(TOKENS, nothing, undefined, 100)).toBe(1)
     expect(estimateCost(TOKENS, nothing, 0, 100)).toBe(1)
+    expect(estimateCost(TOKENS, { ...nothing, maxOutputTokens: undefined }, 0, 100)).toBe(1)
   })
 
   it('bounds a declared maximum above the safe integers', () => {

@@ -6,8 +6,8 @@ const UNKNOWN_SHARE = 1 / 4
 
 /**
  * Estimates the units to reserve for a request: the cost of its input and of its output, which is the declared maximum or the
- * usual output of the model (`p95`), whichever is less. Without a `p95`, the output counts for at most a quarter of the limit,
- * so that the first requests with large maxima do not take all of it.
+ * usual output of the model (`p95`), whichever is less. Unless both are known, the output counts for at most a quarter of the
+ * limit, so that large maxima do not take all of it, and long outputs of one key do not deny the requests of another.
  */
 export function estimateCost(
   costOf: TokenBudget['costOf'],
@@ -17,9 +17,12 @@ export function estimateCost(
 ): number {
   const costWith = (output: number) => costOf({ input: inputTokens, cached: 0, output })
   const inputCost = costWith(0)
-  if (p95 !== undefined) return atLeastOne(costWith(Math.min(p95, maxOutputTokens ?? p95)))
+  if (p95 !== undefined && maxOutputTokens !== undefined) {
+    return atLeastOne(costWith(Math.min(p95, maxOutputTokens)))
+  }
   const unknown = Math.floor(limit * UNKNOWN_SHARE)
-  const outputCost = maxOutputTokens === undefined ? unknown : costWith(maxOutputTokens) - inputCost
+  const outputTokens = maxOutputTokens ?? p95
+  const outputCost = outputTokens === undefined ? unknown : costWith(outputTokens) - inputCost
   return atLeastOne(inputCost + Math.min(outputCost, unknown))
 }
 

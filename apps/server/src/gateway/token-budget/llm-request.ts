@@ -1,4 +1,4 @@
-import { CHARACTERS_PER_TOKEN, tokensOf } from './characters.js'
+import { CHARACTERS_PER_TOKEN, MAX_BINARY_CHARACTERS, tokensOf } from './characters.js'
 import { type JsonPath, JsonScanner } from './json-scanner.js'
 
 /** The size of a request to a model. */
@@ -24,8 +24,6 @@ const SCHEMAS = new Set(['tools', 'functions', 'response_format', 'text'])
 const TOKEN_IDS = new Set(['prompt', 'input'])
 /** Properties with an image, a document or a recording in base64, or the address of one. */
 const BINARY = new Set(['url', 'image_url', 'data', 'file_data'])
-/** Maximum number of tokens of one such property, about that of a large image. */
-const MAX_BINARY_TOKENS = 1600
 
 const MAXIMA = new Set(['max_tokens', 'max_completion_tokens', 'max_output_tokens'])
 const CHOICES = new Set(['n', 'best_of'])
@@ -61,7 +59,7 @@ export function createLlmRequestReader({ hasOutput }: { readonly hasOutput: bool
       addJson(path, length)
       if (!TEXT.has(path.keyAt(1))) return
       const isBinary = BINARY.has(path.keyAt(path.depth))
-      characters += isBinary ? Math.min(length, MAX_BINARY_TOKENS * CHARACTERS_PER_TOKEN) : length
+      characters += isBinary ? Math.min(length, MAX_BINARY_CHARACTERS) : length
     },
     name: addJson,
     scalar(path, length) {

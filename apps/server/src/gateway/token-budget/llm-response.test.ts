@@ -48,6 +48,8 @@ describe('a JSON response', () => {
       input: 120,
       cached: 64,
       output: 30,
+      isCutOff: false,
+      isBackground: false,
     })
   })
 
@@ -61,6 +63,8 @@ describe('a JSON response', () => {
       input: 36,
       cached: 5,
       output: 87,
+      isCutOff: false,
+      isBackground: false,
     })
   })
 
@@ -89,6 +93,8 @@ describe('a JSON response', () => {
       input: 1210,
       cached: 1000,
       output: 50,
+      isCutOff: false,
+      isBackground: false,
     })
   })
 
@@ -148,7 +154,14 @@ describe('a stream', () => {
     const usage = { prompt_tokens: 14, completion_tokens: 3, total_tokens: 17 }
     const stream = events(chatChunk('Hel', null), chatChunk('lo', null), { choices: [], usage }, '[DONE]')
     for (const size of [1, 2, 3, 7, 64, 10_000]) {
-      expect(read(SSE, stream, size)).toEqual({ hasUsage: true, input: 14, cached: undefined, output: 3 })
+      expect(read(SSE, stream, size)).toEqual({
+        hasUsage: true,
+        input: 14,
+        cached: undefined,
+        output: 3,
+        isCutOff: false,
+        isBackground: false,
+      })
     }
   })
 
@@ -199,6 +212,8 @@ describe('a stream', () => {
       input: undefined,
       cached: undefined,
       output: 3,
+      isCutOff: false,
+      isBackground: false,
     })
     const call = { choices: [{ delta: { tool_calls: [{ function: { arguments: 'x'.repeat(16) } }] } }] }
     const thought = { choices: [{ delta: { reasoning_content: 'x'.repeat(16) } }] }
@@ -206,6 +221,41 @@ describe('a stream', () => {
     const thinking = { delta: { type: 'thinking_delta', thinking: 'x'.repeat(16) } }
     const json = { delta: { type: 'input_json_delta', partial_json: 'x'.repeat(16) } }
     expect(read(SSE, events(thinking, json)).output).toBe(8)
+  })
+
+  it.each([
+    [
+      'a custom tool call',
+      { tool_calls: [{ id: 'call_1', type: 'custom', custom: { name: 'sql', input: 'x'.repeat(16) } }] },
+    ],
+    [
+      'the transcript of a recording',
+      { audio: { id: 'a', data: 'x'.repeat(5000), transcript: 'x'.repeat(16) } },
+    ],
+    [
+      'a summary of thoughts',
+      { reasoning_details: [{ type: 'reasoning.summary', summary: 'x'.repeat(16) }] },
+    ],
+    [
+      'a property of a tool call',
+      { tool_calls: [{ function: { name: 'f', arguments: { name: 'x'.repeat(16) } } }] },
+    ],
+    ['an unknown property', { role: 'assistant', new_text: { parts: ['x'.repeat(16)] } }],
+  ])('is estimated from %s if it has no usage', (_, delta) => {
+    expect(read(SSE, events({ id: 'chatcmpl-1', model: 'gpt-5', choices: [{ delta }] })).output).toBe(4)
+    expect(read(JSON_TYPE, JSON.stringify({ choices: [{ message: delta }] })).output).toBe(4)
+  })
+
+  it('counts an image in base64 as at most 1,600 tokens', () => {
+    const images = [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'x'.repeat(50_000)}` } }]
+    expect(read(SSE, events({ choices: [{ delta: { images } }] })).output).toBe(1600)
+  })
+
+  it('is estimated from the content blocks of Anthropic if it has no usage', () => {
+    const block = { type: 'server_tool_use', id: 's', name: 'f', input: { name: 'x'.repeat(16) } }
+    expect(read(SSE, events({ type: 'content_block_start', content_block: block })).output).toBe(4)
+    const citation = { type: 'citations_delta', citation: { type: 'c', cited_text: 'x'.repeat(16) } }
+    expect(read(SSE, events({ type: 'content_block_delta', delta: citation })).output).toBe(4)
   })
 
   it('ignores broken events', () => {
@@ -222,9 +272,68 @@ describe('a stream', () => {
   })
 })
 
+describe('a response in the background', () => {
+  const queued = {
+    id: 'resp_1',
+    object: 'response',
+    status: 'queued',
+    background: true,
+    output: [],
+    usage: null,
+  }
+
+  it('is recognized by its state', () => {
+    const { background, ...byStatus } = queued
+    for (const body of [queued, byStatus, { ...queued, status: 'in_progress' }]) {
+      expect(read(JSON_TYPE, JSON.stringify(body))).toMatchObject({ hasUsage: false, isBackground: true })
+      const created = { type: 'response.created', response: body }
+      expect(read(SSE, events(created)).isBackground).toBe(true)
+    }
+  })
+
+  it('is no other response', () => {
+    const body = { ...queued, status: 'completed', background: false }
+    expect(read(JSON_TYPE, JSON.stringify(body)).isBackground).toBe(false)
+    const created = { type: 'response.created', response: { ...body, status: 'in_progress' } }
+    expect(read(SSE, events(created)).isBackground).toBe(false)
+    const written = { content: [{ type: 'tool_use', input: { status: 'queued', background: true } }] }
+    expect(read(JSON_TYPE, JSON.stringify(written)).isBackground).toBe(false)
+  })
+})
+
+describe('an output that reached its maximum', () => {
+  it.each([
+    ['a chat completion', JSON_TYPE, { choices: [{ finish_reason: 'length', message: { content: 'Hi' } }] }],
+    ['a message', JSON_TYPE, { content: [{ type: 'text', text: 'Hi' }], stop_reason: 'max_tokens' }],
+    ['a response', JSON_TYPE, { output: [], incomplete_details: { reason: 'max_output_tokens' } }],
+    ['a stream of chat completions', SSE, { choices: [{ delta: {}, finish_reason: 'length' }] }],
+    ['a stream of a message', SSE, { type: 'message_delta', delta: { stop_reason: 'max_tokens' } }],
+    ['a stream of a response', SSE, { response: { incomplete_details: { reason: 'max_output_tokens' } } }],
+  ])('is cut off: %s', (_, type, value) => {
+    const textOf = (body: object) => (type === SSE ? events(body, '[DONE]') : JSON.stringify(body))
+    expect(read(type, textOf(value)).isCutOff).toBe(true)
+    const ended = JSON.parse(JSON.stringify(value).replace(/length|max_(output_)?tokens/, 'stop'))
+    expect(read(type, textOf(ended)).isCutOff).toBe(false)
+  })
+
+  it('is not taken from what the model wrote', () => {
+    const body = {
+      content: [{ type: 'tool_use', input: { stop_reason: 'max_tokens', finish_reason: 'length' } }],
+    }
+    expect(read(JSON_TYPE, JSON.stringify(body)).isCutOff).toBe(false)
+  })
+})
+
 describe('another response', () => {
   it('has no usage', () => {
-    const nothing = { hasUsage: false, input: undefined, cached: undefined, output: undefined }
+    const nothing = {
+      hasUsage: false,
+      input: undefined,
+      cached: undefined,
+      output: undefined,
+      isCutOff: false,
+      isBackground: false,
+    }
     expect(read('audio/mpeg', 'x'.repeat(1000))).toEqual(nothing)
     expect(read('', '{"usage": {"prompt_tokens": 1}}')).toEqual(nothing)
   })

@@ -1,4 +1,4 @@
-import { tokensOf } from './characters.js'
+import { MAX_BINARY_CHARACTERS, tokensOf } from './characters.js'
 import { createEventStreamReader } from './event-stream.js'
 import { type JsonPath, JsonScanner } from './json-scanner.js'
 import { mergeUsage, type ReportedUsage, readUsage } from './reported-usage.js'
@@ -12,6 +12,10 @@ export interface LlmResponse {
   readonly cached: number | undefined
   /** As reported, or estimated from the characters sent. Undefined for a body that is not text. */
   readonly output: number | undefined
+  /** Whether the output ended because it had reached its maximum. */
+  readonly isCutOff: boolean
+  /** Whether the model goes on after the response: `background` of OpenAI's responses. */
+  readonly isBackground: boolean
 }
 
 export interface LlmResponseReader {
@@ -27,7 +31,7 @@ export function createLlmResponseReader(contentType: string): LlmResponseReader 
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
   if (type === 'text/event-stream') return createStreamReader()
   if (type === 'application/json' || type.endsWith('+json')) return createBodyReader()
-  return { write() {}, end: () => ({ ...NOTHING, hasUsage: false }) }
+  return { write() {}, end: () => ({ ...NOTHING, hasUsage: false, isCutOff: false, isBackground: false }) }
 }
 
 function createBodyReader(): LlmResponseReader {
@@ -36,8 +40,9 @@ function createBodyReader(): LlmResponseReader {
     write: (bytes) => scanner.write(bytes),
     end() {
       scanner.end()
-      const { usage, characters } = state
-      return { ...usage, hasUsage: isReported(usage), output: usage.output ?? tokensOf(characters) }
+      const { usage, characters, isCutOff, isBackground } = state
+      const output = usage.output ?? tokensOf(characters)
+      return { ...usage, hasUsage: isReported(usage), output, isCutOff, isBackground }
     },
   }
 }
@@ -56,9 +61,9 @@ function createStreamReader(): LlmResponseReader {
     write,
     end() {
       scanner.end()
-      const { usage, charactersSinceUsage } = state
+      const { usage, charactersSinceUsage, isCutOff, isBackground } = state
       const output = (usage.output ?? 0) + tokensOf(charactersSinceUsage)
-      return { ...usage, hasUsage: isReported(usage), output }
+      return { ...usage, hasUsage: isReported(usage), output, isCutOff, isBackground }
     },
   }
 }
@@ -67,19 +72,35 @@ interface OutputState {
   usage: ReportedUsage
   characters: number
   charactersSinceUsage: number
+  isCutOff: boolean
+  isBackground: boolean
 }
 
 function createOutputScanner(): { readonly scanner: JsonScanner; readonly state: OutputState } {
-  const state: OutputState = { usage: NOTHING, characters: 0, charactersSinceUsage: 0 }
+  const state: OutputState = {
+    usage: NOTHING,
+    characters: 0,
+    charactersSinceUsage: 0,
+    isCutOff: false,
+    isBackground: false,
+  }
   const scanner = new JsonScanner({
-    keeps: isUsage,
-    kept(_, value) {
+    keeps: (path) => isUsage(path) || isFinishReason(path) || isProgress(path),
+    kept(path, value) {
+      if (isFinishReason(path)) {
+        state.isCutOff ||= CUT_OFF.has(value)
+        return
+      }
+      if (isProgress(path)) {
+        state.isBackground ||= value === true || value === 'queued'
+        return
+      }
       const usage = readUsage(value)
       state.usage = mergeUsage(state.usage, usage)
       if (usage.output !== undefined) state.charactersSinceUsage = 0
     },
-    string(path, characters) {
-      if (!isOutput(path)) return
+    string(path, length) {
+      const characters = outputCharacters(path, length)
       state.characters += characters
       state.charactersSinceUsage += characters
     },
@@ -97,13 +118,68 @@ function isUsage(path: JsonPath): boolean {
   return path.depth === 1 || (path.depth === 2 && (parent === 'response' || parent === 'message'))
 }
 
-/** Top-level properties with output. Events that repeat the whole output use other properties. */
-const OUTPUT = new Set(['choices', 'content', 'delta', 'output'])
+/** Why an output ended: in OpenAI's chat completions, Anthropic's messages, and OpenAI's responses. */
+function isFinishReason(path: JsonPath): boolean {
+  const parent = path.keyAt(1)
+  switch (path.keyAt(path.depth)) {
+    case 'finish_reason':
+      return path.depth === 3 && parent === 'choices'
+    case 'stop_reason':
+      return path.depth === 1 || (path.depth === 2 && parent === 'delta')
+    case 'reason':
+      return path.depth <= 3 && path.keyAt(path.depth - 1) === 'incomplete_details'
+    default:
+      return false
+  }
+}
+
+/** The finish reasons of an output that has reached its maximum. */
+const CUT_OFF = new Set<unknown>(['length', 'max_tokens', 'max_output_tokens'])
+
+/** `background` and `status` of OpenAI's responses, in the body or in an event. */
+function isProgress(path: JsonPath): boolean {
+  const key = path.keyAt(path.depth)
+  if (key !== 'background' && key !== 'status') return false
+  return path.depth === 1 || (path.depth === 2 && path.keyAt(1) === 'response')
+}
+
+/** How many characters of a string count as output. */
+function outputCharacters(path: JsonPath, characters: number): number {
+  if (!isOutput(path)) return 0
+  const key = path.keyAt(path.depth)
+  const parent = path.keyAt(path.depth - 1)
+  if (isToolInput(path)) return characters
+  // Base64, whose length is not the number of tokens. A recording has a transcript.
+  if (parent === 'audio' && key === 'data') return 0
+  if (parent === 'image_url' && key === 'url') return Math.min(characters, MAX_BINARY_CHARACTERS)
+  return characters
+}
+
+function isOutput(path: JsonPath): boolean {
+  const key = path.keyAt(path.depth)
+  switch (path.keyAt(1)) {
+    case 'content':
+    case 'content_block':
+    case 'delta':
+      return !METADATA.has(key) || isToolInput(path)
+    case 'choices':
+      if (path.keyAt(3) !== 'delta' && path.keyAt(3) !== 'message') return OUTPUT_TEXT.has(key)
+      return !METADATA.has(key) || isToolInput(path)
+    case 'output':
+      return OUTPUT_TEXT.has(key) || isToolInput(path)
+    default:
+      // Events that repeat the whole output use other properties.
+      return false
+  }
+}
+
+/** Properties of a message or a delta that the model does not write. */
+const METADATA = new Set(['id', 'type', 'role', 'name', 'object', 'model'])
 const OUTPUT_TEXT = new Set([
   'arguments',
+  'code',
   'content',
-  'delta',
-  'partial_json',
+  'input',
   'reasoning',
   'reasoning_content',
   'refusal',
@@ -111,10 +187,13 @@ const OUTPUT_TEXT = new Set([
   'thinking',
 ])
 
-function isOutput(path: JsonPath): boolean {
-  if (!OUTPUT.has(path.keyAt(1))) return false
-  // The input of a tool call of Anthropic has properties of any name: content[].input.
-  return OUTPUT_TEXT.has(path.keyAt(path.depth)) || (path.depth > 3 && path.keyAt(3) === 'input')
+/** The input of a tool call has properties of any name: content[].input of Anthropic. */
+function isToolInput(path: JsonPath): boolean {
+  for (let depth = 2; depth < path.depth; depth++) {
+    const key = path.keyAt(depth)
+    if (key === 'input' || key === 'arguments') return true
+  }
+  return false
 }
 
 function isReported({ input, output }: ReportedUsage): boolean {

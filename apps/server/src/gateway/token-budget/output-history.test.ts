@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { createOutputHistory } from './output-history.js'
+import { createOutputHistory, type OutputHistory } from './output-history.js'
+
+/** As many outputs as a p95 needs. */
+function addOften(history: OutputHistory, policy: string, model: string, tokens: number): void {
+  for (let n = 0; n < 100; n++) history.add(policy, model, tokens)
+}
 
 describe('createOutputHistory', () => {
   it('is undefined for a model without outputs', () => {
     const history = createOutputHistory()
-    history.add('tokens', 'gpt-5', 10)
+    addOften(history, 'tokens', 'gpt-5', 10)
     expect(history.p95('tokens', 'gpt-5-mini')).toBeUndefined()
     expect(history.p95('money', 'gpt-5')).toBeUndefined()
     expect(history.p95('tokens', 'gpt-5')).toBe(10)
@@ -16,10 +21,23 @@ describe('createOutputHistory', () => {
     expect(history.p95('tokens', 'gpt-5')).toBe(95)
   })
 
-  it('returns the largest of a few outputs', () => {
+  it('is undefined for fewer than 100 outputs', () => {
     const history = createOutputHistory()
-    for (const tokens of [7, 900, 20]) history.add('tokens', 'gpt-5', tokens)
-    expect(history.p95('tokens', 'gpt-5')).toBe(900)
+    for (let n = 0; n < 99; n++) history.add('tokens', 'gpt-5', 1)
+    expect(history.p95('tokens', 'gpt-5')).toBeUndefined()
+    history.add('tokens', 'gpt-5', 1)
+    expect(history.p95('tokens', 'gpt-5')).toBe(1)
+  })
+
+  it('counts an output that was cut off only above the p95', () => {
+    const history = createOutputHistory()
+    for (let n = 0; n < 200; n++) history.add('tokens', 'gpt-5', 1, true)
+    expect(history.p95('tokens', 'gpt-5')).toBeUndefined()
+    for (let n = 0; n < 100; n++) history.add('tokens', 'gpt-5', 50)
+    for (let n = 0; n < 2000; n++) history.add('tokens', 'gpt-5', 1, true)
+    expect(history.p95('tokens', 'gpt-5')).toBe(50)
+    for (let n = 0; n < 6; n++) history.add('tokens', 'gpt-5', 4000, true)
+    expect(history.p95('tokens', 'gpt-5')).toBe(4000)
   })
 
   it('keeps only the last 1,000 outputs', () => {
@@ -46,11 +64,11 @@ describe('createOutputHistory', () => {
 
   it('keeps the 200 most recently used models', () => {
     const history = createOutputHistory()
-    history.add('tokens', 'old', 1)
-    history.add('tokens', 'used', 2)
+    addOften(history, 'tokens', 'old', 1)
+    addOften(history, 'tokens', 'used', 2)
     for (let n = 0; n < 198; n++) history.add('tokens', `model-${n}`, 3)
     history.add('tokens', 'used', 2)
-    history.add('tokens', 'new', 4)
+    addOften(history, 'tokens', 'new', 4)
     expect(history.p95('tokens', 'old')).toBeUndefined()
     expect(history.p95('tokens', 'used')).toBe(2)
     expect(history.p95('tokens', 'new')).toBe(4)

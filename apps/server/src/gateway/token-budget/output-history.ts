@@ -1,12 +1,18 @@
 /** The sizes of the latest responses of each model, to estimate the next one. */
 export interface OutputHistory {
-  /** The 95th percentile of the latest outputs; undefined if there are none. */
+  /** The 95th percentile of the latest outputs; undefined if there are fewer than 100. */
   p95(policy: string, model: string): number | undefined
-  add(policy: string, model: string, outputTokens: number): void
+  /**
+   * `isCutOff`: the output ended at a maximum, and would have been longer. It counts only if it is above the p95: clients
+   * could otherwise lower the estimates of all others with a maximum of 1.
+   */
+  add(policy: string, model: string, outputTokens: number, isCutOff?: boolean): void
 }
 
 /** The number of latest outputs that count. */
 const MAX_OUTPUTS = 1000
+/** With fewer, a few short outputs would lower the estimates of requests that declare a large maximum. */
+const MIN_OUTPUTS = 100
 /** Beyond this number, the least recently used model is dropped. */
 const MAX_MODELS = 200
 
@@ -24,8 +30,10 @@ export function createOutputHistory(): OutputHistory {
   const models = new Map<string, LatestOutputs>()
   return {
     p95: (policy, model) => models.get(nameOf(policy, model))?.p95(),
-    add(policy, model, outputTokens) {
+    add(policy, model, outputTokens, isCutOff = false) {
       const name = nameOf(policy, model)
+      const p95 = models.get(name)?.p95()
+      if (isCutOff && (p95 === undefined || outputTokens <= p95)) return
       const outputs = models.get(name) ?? createLatestOutputs()
       outputs.add(outputTokens)
       models.delete(name)
@@ -41,7 +49,7 @@ function nameOf(policy: string, model: string): string {
 }
 
 interface LatestOutputs {
-  p95(): number
+  p95(): number | undefined
   add(tokens: number): void
 }
 
@@ -52,7 +60,7 @@ function createLatestOutputs(): LatestOutputs {
   let oldest = 0
   return {
     // Nearest rank: of 100 outputs, the 95th.
-    p95: () => sorted[Math.ceil(sorted.length * 0.95) - 1]!,
+    p95: () => (sorted.length < MIN_OUTPUTS ? undefined : sorted[Math.ceil(sorted.length * 0.95) - 1]),
     add(tokens) {
       if (ring.length === MAX_OUTPUTS) {
         sorted.splice(indexOf(ring[oldest]!, sorted), 1)

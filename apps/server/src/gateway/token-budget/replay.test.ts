@@ -102,7 +102,8 @@ function reserving(
         limiter.reserve(KEY, estimate(request, history.p95('tokens', 'model')), { id }).allowed,
       end(request, id) {
         limiter.settle(KEY, id, tokensOf(request))
-        history.add('tokens', 'model', request.outputTokens)
+        const { outputTokens } = request
+        history.add('tokens', 'model', outputTokens, outputTokens >= DECLARED_MAXIMUM)
       },
     }
   })

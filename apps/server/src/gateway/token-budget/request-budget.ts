@@ -1,5 +1,5 @@
 import type { Decision, Policy } from '@tidegate/core'
-import type { RequestBudget, ResponseEnding, RouteDecision, TokenBudget } from '../route.js'
+import type { RequestBudget, ResponseEnding, RouteDecision, TokenBudget, Usage } from '../route.js'
 import { estimateCost } from './estimate.js'
 import { createLlmRequestReader, type LlmRequest } from './llm-request.js'
 import type { OutputHistory } from './output-history.js'
@@ -53,11 +53,22 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
     const settlement = settlementOf(request!, response, ending)
     if (settlement === 'cancel') return sendUntilStored(() => reservation.cancel())
     if (settlement === 'as-reserved') return sendUntilStored(() => reservation.settle(reservedUnits))
+    const unitsOf = (usage: Usage) =>
+      budgets.map(({ policy, costOf }) => Math.min(costOf(usage), maxUnits(policy)))
+    if (settlement === 'at-maximum') {
+      const { inputTokens, maxOutputTokens = 0 } = request!
+      const most = unitsOf({ input: inputTokens, cached: 0, output: maxOutputTokens })
+      return sendUntilStored(() =>
+        reservation.settle(most.map((units, i) => Math.max(units, reservedUnits[i]!))),
+      )
+    }
     const { usage } = settlement
     if (ending === 'complete' && status! < 400) {
-      for (const { policy } of budgets) history.add(policy.name, request!.model, usage.output)
+      const { model, maxOutputTokens } = request!
+      const isCutOff = response?.isCutOff === true || usage.output >= (maxOutputTokens ?? Infinity)
+      for (const { policy } of budgets) history.add(policy.name, model, usage.output, isCutOff)
     }
-    const actual = budgets.map(({ policy, costOf }) => Math.min(costOf(usage), maxUnits(policy)))
+    const actual = unitsOf(usage)
     await sendUntilStored(() => reservation.settle(actual))
   }
 

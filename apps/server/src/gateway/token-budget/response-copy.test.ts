@@ -8,7 +8,14 @@ const BODY = Buffer.from(
     usage: { prompt_tokens: 11, completion_tokens: 22 },
   }),
 )
-const REPORTED = { hasUsage: true, input: 11, cached: undefined, output: 22 }
+const REPORTED = {
+  hasUsage: true,
+  input: 11,
+  cached: undefined,
+  output: 22,
+  isCutOff: false,
+  isBackground: false,
+}
 
 async function read(coding: string, body: Buffer, pieceBytes = 100, type = 'application/json') {
   const copy = createResponseCopy(type, coding)
@@ -48,6 +55,8 @@ describe('createResponseCopy', () => {
       input: undefined,
       cached: undefined,
       output: undefined,
+      isCutOff: false,
+      isBackground: false,
     })
   })
 

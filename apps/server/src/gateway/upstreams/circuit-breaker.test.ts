@@ -84,6 +84,33 @@ describe('a circuit breaker', () => {
     expect(breaker.enter()).toBe(true)
   })
 
+  it('does not use up its trial calls on requests with an unfinished body', () => {
+    const { breaker, call, changes, clock } = breakerAt0()
+    call(true)
+    call(true)
+    clock.ms = 1000
+    expect(breaker.isHalfOpen).toBe(true)
+    const unfinished = () => breaker.enter('unfinished')
+    expect([unfinished(), unfinished(), unfinished()]).toStrictEqual([true, true, false])
+    expect(breaker.isAvailable).toBe(true)
+    call(false)
+    breaker.abandon('unfinished')
+    // One trial has an outcome, and one is in flight.
+    expect(unfinished()).toBe(false)
+    call(false)
+    expect(changes).toStrictEqual(['opened', 'closed'])
+    expect(breaker.isHalfOpen).toBe(false)
+  })
+
+  it('closes after trial calls with an unfinished body, if there are no others', () => {
+    const { breaker, call, changes, clock } = breakerAt0()
+    call(true)
+    call(true)
+    clock.ms = 1000
+    for (let i = 0; i < 2; i++) if (breaker.enter('unfinished')) breaker.record(false, 'unfinished')
+    expect(changes).toStrictEqual(['opened', 'closed'])
+  })
+
   it('opens with a full window even if the minimum of calls is larger', () => {
     const { breaker, call } = breakerAt0({ ...SETTINGS, slidingWindowSize: 2, minimumNumberOfCalls: 100 })
     call(true)

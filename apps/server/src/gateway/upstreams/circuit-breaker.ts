@@ -14,12 +14,20 @@ export type BreakerChange = 'opened' | 'closed'
 export interface CircuitBreaker {
   /** Whether a request may be sent now. */
   readonly isAvailable: boolean
-  /** Begins a request. False: it must not be sent. True: `record` or `abandon` must follow. */
-  enter(): boolean
-  record(isFailure: boolean): void
+  /** Whether a request that is sent now is a trial. */
+  readonly isHalfOpen: boolean
+  /** Begins a request. False: it must not be sent. True: `record` or `abandon` must follow, with the same `kind`. */
+  enter(kind?: TrialKind): boolean
+  record(isFailure: boolean, kind?: TrialKind): void
   /** Ends a request whose outcome does not count for or against the upstream. */
-  abandon(): void
+  abandon(kind?: TrialKind): void
 }
+
+/**
+ * Requests whose body the client has not sent in full are trials apart: clients can make them last as long as they like,
+ * and must not take the trials of others.
+ */
+export type TrialKind = 'whole' | 'unfinished'
 
 export function createCircuitBreaker(
   settings: BreakerSettings,
@@ -33,7 +41,7 @@ export function createCircuitBreaker(
   let openUntilMs = 0
   let state: 'closed' | 'open' | 'half-open' = 'closed'
   /** Requests in flight while half-open. */
-  let trials = 0
+  const trials = { whole: 0, unfinished: 0 }
 
   function update(): void {
     if (state !== 'open' || now() < openUntilMs) return
@@ -45,7 +53,8 @@ export function createCircuitBreaker(
     outcomes = []
     next = 0
     failures = 0
-    trials = 0
+    trials.whole = 0
+    trials.unfinished = 0
   }
 
   function open(): void {
@@ -54,9 +63,14 @@ export function createCircuitBreaker(
     openUntilMs = now() + settings.waitMs
   }
 
-  function isAvailable(): boolean {
+  function isAvailable(kind: TrialKind): boolean {
     update()
-    return state === 'closed' || (state === 'half-open' && trials + outcomes.length < settings.halfOpenCalls)
+    const hasTrial = trials[kind] + outcomes.length < settings.halfOpenCalls
+    return state === 'closed' || (state === 'half-open' && hasTrial)
+  }
+
+  function endTrial(kind: TrialKind): void {
+    trials[kind] = Math.max(0, trials[kind] - 1)
   }
 
   function count(isFailure: boolean, size: number): void {
@@ -70,18 +84,22 @@ export function createCircuitBreaker(
 
   return {
     get isAvailable() {
-      return isAvailable()
+      return isAvailable('whole')
     },
-    enter() {
-      if (!isAvailable()) return false
-      if (state === 'half-open') trials++
+    get isHalfOpen() {
+      update()
+      return state === 'half-open'
+    },
+    enter(kind = 'whole') {
+      if (!isAvailable(kind)) return false
+      if (state === 'half-open') trials[kind]++
       return true
     },
-    record(isFailure) {
+    record(isFailure, kind = 'whole') {
       // The request began before the breaker opened.
       if (state === 'open') return
       if (state === 'half-open') {
-        trials = Math.max(0, trials - 1)
+        endTrial(kind)
         count(isFailure, settings.halfOpenCalls)
         if (outcomes.length < settings.halfOpenCalls) return
         if (failureRate() >= settings.failureRateThreshold) return open()
@@ -93,8 +111,8 @@ export function createCircuitBreaker(
       const enough = Math.min(settings.minimumNumberOfCalls, settings.slidingWindowSize)
       if (outcomes.length >= enough && failureRate() >= settings.failureRateThreshold) open()
     },
-    abandon() {
-      if (state === 'half-open') trials = Math.max(0, trials - 1)
+    abandon(kind = 'whole') {
+      if (state === 'half-open') endTrial(kind)
     },
   }
 }

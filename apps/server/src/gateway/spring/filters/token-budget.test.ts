@@ -68,7 +68,7 @@ describe('TokenBudget', () => {
     const { clock, decisions, remaining } = await startGateway(BUDGET, TOKENS)
     const statuses: number[] = []
     for (let n = 0; n < 20; n++) {
-      const response = await post('echo')
+      const response = await post('echo', { max_tokens: USAGE.output })
       await response.text()
       statuses.push(response.status)
       const left = 1000 - (USAGE.input + USAGE.output) * statuses.filter((status) => status === 200).length
@@ -93,6 +93,16 @@ describe('TokenBudget', () => {
     const { remaining } = await startGateway(BUDGET, TOKENS)
     await (await post('echo', { max_tokens: 1 })).text()
     await until(() => remaining('tokens') === 1000 - USAGE.input - USAGE.output, 'it is settled')
+  })
+
+  it('reserves no less after an output that max_tokens: 1 has cut off', async () => {
+    const { remaining } = await startGateway(BUDGET, TOKENS)
+    await (await post('echo', { max_tokens: 1 })).text()
+    const left = 1000 - USAGE.input - USAGE.output
+    await until(() => remaining('tokens') === left, 'it is settled')
+    const response = await post('echo', { max_tokens: 400 })
+    await response.text()
+    expect(response.headers.get('x-ratelimit-remaining')).toBe(String(left - ESTIMATED_INPUT - 250))
   })
 
   it('counts in units of the cost expression', async () => {
@@ -159,19 +169,19 @@ ${BUDGET}`
     const store = new MemoryStore()
     const file = `
 policies:
-${TOKENS}
+  tokens: { algorithm: fixed-window, limit: 10000, window: 1d }
 gateway:
   routes:
     - { uri: ${upstream.url}, filters: [TokenBudget=tokens] }
 `
     const routeOf = () => compileRoutes(gatewayOf(file), store, () => {}).find(gatewayRequest({}))!
     gateway = await gatewayTo({ ...routeOf(), id: 'all' })
-    await (await post('echo')).text()
+    for (let n = 0; n < 100; n++) await (await post('echo')).text()
     await gateway.close()
     gateway = await gatewayTo({ ...routeOf(), id: 'all' })
     const response = await post('echo')
     expect(response.headers.get('x-ratelimit-remaining')).toBe(
-      String(1000 - 56 - ESTIMATED_INPUT - USAGE.output),
+      String(10_000 - 100 * (USAGE.input + USAGE.output) - ESTIMATED_INPUT - USAGE.output),
     )
   })
 })
