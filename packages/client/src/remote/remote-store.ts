@@ -164,7 +164,7 @@ function assertRequest(request: TakeRequest): TakeRequest {
   assertPolicy(policy)
   assertKey(key)
   if (Number.isSafeInteger(cost) && cost >= 1) return request
-  const message = `cost must be a whole number of at least 1, got ${show(cost)}. Leave it out for 1.`
+  const message = `cost must be a whole number of at least 1, got ${show(cost)}. Write for example cost: 1.`
   throw new TidegateError('COST_INVALID', message, { field: 'cost' })
 }
 

@@ -48,8 +48,9 @@ export interface DenialCacheOptions {
  * Denials are not cached for policies with `countDenied`, because the store charges them, nor for missing slots and too
  * many open reservations, because these can end at any time.
  *
- * A cached denial can be outdated for at most `capMs`, after a reset or refund through another store. It is then too
- * strict, never too lenient. Its waits are those of the denied cost, and a lower bound for a higher cost.
+ * A cached denial can be outdated for at most `capMs`, after a reset, a refund or a change of the policy's numbers through
+ * another store. It is then too strict, never too lenient. Its waits are those of the denied cost, and a lower bound for a
+ * higher cost.
  *
  * @example
  * ```ts

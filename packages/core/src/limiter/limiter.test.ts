@@ -72,7 +72,12 @@ it('refunds a decision as a whole or in parts, up to its cost', () => {
     }),
   )
   expect(limiter.refund('k', decision, 2)).toBe(2)
-  expect(() => limiter.refund('k', decision, 1)).toThrow(expect.objectContaining({ code: 'REFUND_INVALID' }))
+  expect(() => limiter.refund('k', decision, 1)).toThrow(
+    expect.objectContaining({
+      code: 'REFUND_INVALID',
+      message: 'The 6 units of this decision have already been refunded.',
+    }),
+  )
   expect(limiter.refund('k', limiter.check('k', 5))).toBe(5)
   expect(limiter.peek('k').remaining).toBe(10)
 })

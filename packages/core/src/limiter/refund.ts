@@ -28,7 +28,7 @@ export function createRefunds(store: Store, policy: Policy) {
       const message =
         left === 0
           ? `The ${decision.cost} units of this decision have already been refunded.`
-          : `cost must be a whole number from 1 to the decision's remaining ${left} units, got ${show(cost)}. Leave it out for all of them.`
+          : `cost must be a whole number from 1 to the decision's remaining ${left} units, got ${show(cost)}. Write for example refund(key, decision, ${left}).`
       throw invalid(message, 'cost')
     }
     // Validate the key before recording the refund, because an invalid key gives nothing back.

@@ -17,11 +17,11 @@ import type {
 /** Throws `COST_INVALID` or `COST_ABOVE_LIMIT` if the cost is invalid for this policy. */
 export function assertCost(policy: Policy, cost: unknown): asserts cost is number {
   if (typeof cost !== 'number' || !Number.isInteger(cost) || cost < 1) {
-    const message = `cost must be a whole number of at least 1, got ${show(cost)}. Leave it out for 1.`
+    const message = `cost must be a whole number of at least 1, got ${show(cost)}. Write for example cost: 1.`
     throw new TidegateError('COST_INVALID', message, { field: 'cost' })
   }
   if (policy.algorithm === 'concurrency' && cost !== 1) {
-    const message = `cost must be 1 for the concurrency policy "${policy.name}", because a request holds one slot, got ${cost}. Leave it out.`
+    const message = `cost must be 1 for the concurrency policy "${policy.name}", because a request holds one slot, got ${cost}. Write cost: 1.`
     throw new TidegateError('COST_INVALID', message, { field: 'cost' })
   }
   if (cost > policy.limit) {
