@@ -210,7 +210,7 @@ it('forwards the request body unchanged', async () => {
 })
 
 it('reserves by the outputs of the model so far', async () => {
-  for (let n = 0; n < 99; n++) history.add('tokens', 'echo', USAGE.output)
+  for (let n = 0; n < 19; n++) history.add('tokens', 'echo', USAGE.output)
   await (await post(OPENAI, bodyOf('echo'))).text()
   await until(() => history.p95('tokens', 'echo') !== undefined, 'the output is known')
   await (await post(OPENAI, bodyOf('echo'))).text()
@@ -219,15 +219,15 @@ it('reserves by the outputs of the model so far', async () => {
 
 it('ignores outputs that their declared maximum cut off in the history', async () => {
   const body = bodyOf('echo', { max_tokens: USAGE.output })
-  for (let n = 0; n < 100; n++) await (await post(OPENAI, body)).text()
-  await until(() => ended.length === 100, 'all have ended')
+  for (let n = 0; n < 20; n++) await (await post(OPENAI, body)).text()
+  await until(() => ended.length === 20, 'all have ended')
   await (await post(OPENAI, bodyOf('echo'))).text()
   expect(reserved.at(-1)).toMatchObject({ cost: ESTIMATED_INPUT + 500 })
 })
 
 it('ignores failed and incomplete responses in the output history', async () => {
   // One more would be enough for a p95.
-  for (const model of ['error', 'cut']) for (let n = 0; n < 99; n++) history.add('tokens', model, 10)
+  for (const model of ['error', 'cut']) for (let n = 0; n < 19; n++) history.add('tokens', model, 10)
   await (await post(OPENAI, bodyOf('error'))).text()
   await (await post(OPENAI, bodyOf('cut', { stream: true }))).text().catch(() => {})
   await until(() => ended.length === 2, 'both have ended')

@@ -21,9 +21,9 @@ describe('createOutputHistory', () => {
     expect(history.p95('tokens', 'gpt-5')).toBe(95)
   })
 
-  it('is undefined for fewer than 100 outputs', () => {
+  it('is undefined for fewer than 20 outputs', () => {
     const history = createOutputHistory()
-    for (let n = 0; n < 99; n++) history.add('tokens', 'gpt-5', 1)
+    for (let n = 0; n < 19; n++) history.add('tokens', 'gpt-5', 1)
     expect(history.p95('tokens', 'gpt-5')).toBeUndefined()
     history.add('tokens', 'gpt-5', 1)
     expect(history.p95('tokens', 'gpt-5')).toBe(1)

@@ -1,6 +1,6 @@
 /** The sizes of the latest responses of each model, to estimate the next one. */
 export interface OutputHistory {
-  /** The 95th percentile of the latest outputs; undefined if there are fewer than 100. */
+  /** The 95th percentile of the latest outputs; undefined if there are fewer than 20. */
   p95(policy: string, model: string): number | undefined
   /**
    * `isCutOff`: the output ended at a maximum, and would have been longer. It counts only if it is above the p95: clients
@@ -12,7 +12,7 @@ export interface OutputHistory {
 /** The number of latest outputs that count. */
 const MAX_OUTPUTS = 1000
 /** With fewer, a few short outputs would lower the estimates of requests that declare a large maximum. */
-const MIN_OUTPUTS = 100
+const MIN_OUTPUTS = 20
 /** Beyond this number, the least recently used model is dropped. */
 const MAX_MODELS = 200
 

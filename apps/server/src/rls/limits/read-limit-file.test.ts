@@ -109,7 +109,7 @@ describe('errors of a limit file', () => {
     [
       'a property of every object as unit',
       rule('unit: constructor'),
-      '1.yaml:5:13  descriptors[0].rate_limit.unit: "constructor" is not a unit; write one of second, minute, hour, day, month, year, week, or window: 10m',
+      '1.yaml:5:13  descriptors[0].rate_limit.unit: unknown unit "constructor"; write one of second, minute, hour, day, week, month, year, or a window such as window: 10m',
     ],
     [
       'the unit UNKNOWN',
