@@ -75,7 +75,7 @@ class Tidegate:
 def whole(text):
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 up, got {text}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text}")
     return number
 
 

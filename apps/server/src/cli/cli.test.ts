@@ -143,8 +143,8 @@ describe('tidegate', () => {
     ['two keys', ['check', 'a', 'b'], 'too many arguments'],
     ['an unknown option', ['check', 'a', '--polic', 'x'], 'Did you mean --policy?'],
     ['a policy and an algorithm', ['check', 'a', '--policy', 'x', '--algorithm', 'y'], 'cannot be used with'],
-    ['permits that are not whole', ['check', 'a', '--permits', '1.5'], 'a whole number from 1 up'],
-    ['0 permits', ['check', 'a', '--permits', '0'], 'a whole number from 1 up'],
+    ['permits that are not whole', ['check', 'a', '--permits', '1.5'], 'a whole number of at least 1'],
+    ['0 permits', ['check', 'a', '--permits', '0'], 'a whole number of at least 1'],
     [
       'an invalid URL',
       ['check', 'a', '--url', 'localhost:8080'],

@@ -124,7 +124,7 @@ function configureCommand(command: Command, terminal: Terminal): Command {
 
 function wholeFromOne(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number from 1 up.')
+  throw new InvalidArgumentError('It must be a whole number of at least 1.')
 }
 
 const CODES = `

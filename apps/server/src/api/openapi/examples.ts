@@ -57,7 +57,7 @@ const IN_FLIGHT = {
 
 const INVALID_PERMITS = {
   error: 'bad_request',
-  message: 'permits must be a whole number from 1 up, got 0.',
+  message: 'permits must be a whole number of at least 1, got 0.',
   field: 'permits',
 }
 

@@ -143,7 +143,7 @@ function unknownPolicy(name: string, caller: Caller | null, at: string): HttpErr
 
 function permitsError(permits: number, { policy }: ActivePolicy, at: string): HttpError {
   const field = `${at}permits`
-  if (permits < 1) return badRequest(field, `${field} must be a whole number from 1 up, got ${permits}.`)
+  if (permits < 1) return badRequest(field, `${field} must be a whole number of at least 1, got ${permits}.`)
   return badRequest(
     field,
     `${field} must be at most ${policy.limit}, the limit of ${show(policy.name)}, got ${permits}.`,

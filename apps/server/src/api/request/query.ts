@@ -1,7 +1,7 @@
 import { show } from '@tidegate/core'
 import { badRequest, type HttpError } from '../../http/http-error.js'
 
-/** The schema of a route's query: text, or whole numbers from 1 up. */
+/** The schema of a route's query: text, or whole numbers of at least 1. */
 export interface QuerySchema {
   readonly properties: Readonly<Record<string, { readonly type: 'string' | 'integer' }>>
 }
@@ -81,5 +81,8 @@ function badEscape(name: string): HttpError {
 }
 
 function notANumber(name: string, value: string): HttpError {
-  return badRequest(name, `${name} must be a whole number from 1 up in decimal digits, got ${show(value)}.`)
+  return badRequest(
+    name,
+    `${name} must be a whole number of at least 1 in decimal digits, got ${show(value)}.`,
+  )
 }
