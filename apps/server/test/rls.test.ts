@@ -214,7 +214,7 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
       ],
       [
         '{"domain":"a","descriptors":[{"hitsAddend":-1}]}',
-        'descriptors[0].hitsAddend must be a whole number from 0 up, got -1.',
+        'descriptors[0].hitsAddend must be a whole number of at least 0, got -1.',
       ],
       [
         '{"domain":"a","descriptors":[{"limit":{"unit":"AGE"}}]}',

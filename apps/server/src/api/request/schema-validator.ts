@@ -87,9 +87,10 @@ function problemOf({ keyword, parentSchema, message, data }: ErrorObject): strin
 /** Such as `a whole number from 1 to 200`. */
 function kindOf({ type = [], minimum, maximum }: ValueSchema): string {
   const kinds = [type].flat().map((name) => KINDS[name] ?? name)
+  if (minimum === undefined) return kinds.join(' or ')
   const isOpen = maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER
-  const to = isOpen ? 'up' : `to ${maximum.toLocaleString('en')}`
-  return `${kinds.join(' or ')}${minimum === undefined ? '' : ` from ${minimum} ${to}`}`
+  const range = isOpen ? `of at least ${minimum}` : `from ${minimum} to ${maximum.toLocaleString('en')}`
+  return `${kinds.join(' or ')} ${range}`
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -102,7 +102,7 @@ function listOf(value: unknown, at: string): readonly unknown[] {
 function wholeOf(value: unknown, at: string, max: number): number {
   const number = typeof value === 'string' && /^\d{1,20}$/.test(value) ? Number(value) : value
   if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max) return number
-  throw invalid(`${at} must be a whole number from 0 up, got ${show(value)}`)
+  throw invalid(`${at} must be a whole number of at least 0, got ${show(value)}`)
 }
 
 function fieldPlace(at: string): string {
