@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { AxeBuilder } from '@axe-core/playwright'
 import { launchBrowser } from '@tidegate/fixtures/browser'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Response } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { CONTENT_SECURITY_POLICY, serveSite } from '../scripts/static-server.mjs'
 import { STORIES, STORY_IDS } from '../src/simulation/stories.js'
@@ -817,10 +817,12 @@ describe('the files', () => {
     const context = await browser.newContext()
     const page = await context.newPage()
     const bodies: Promise<Buffer>[] = []
-    page.on('response', (response) => bodies.push(response.body()))
-    // Wait for all responses: their bodies cannot be read after the page is closed.
+    const addBody = (response: Response) => bodies.push(response.body())
+    page.on('response', addBody)
     const response = await page.goto(site.url, { waitUntil: 'networkidle' })
     await page.locator('h1').waitFor()
+    // Bodies cannot be read after the page is closed.
+    page.off('response', addBody)
     expect(response?.headers()['content-security-policy']).toBe(CONTENT_SECURITY_POLICY)
     const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body).length)
     expect(sizes.length).toBeGreaterThan(2)
