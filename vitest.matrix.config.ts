@@ -8,6 +8,8 @@ export default defineConfig({
     include: ['matrix/**/*.test.ts'],
     globalSetup: ['matrix/src/pack.ts'],
     maxWorkers: 2,
+    // A registry fails now and then.
+    retry: 1,
     testTimeout: 600_000,
     hookTimeout: 600_000,
   },
