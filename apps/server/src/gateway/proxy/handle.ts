@@ -197,7 +197,8 @@ function pass(
     body: withBody
       ? new RequestBody(message, response, {
           maxBytes: maxBodyBytes,
-          bufferBytes: budget?.maxBodyBytes,
+          // One more than the largest body: a full buffer would pause before the end of the body arrives.
+          bufferBytes: budget && budget.maxBodyBytes + 1,
           onBytes: budget?.readRequest,
           idleMs: bodyIdleMs,
           minRate: minBodyRate,

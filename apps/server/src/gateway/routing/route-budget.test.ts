@@ -357,6 +357,20 @@ it('rejects a body above the maximum with 413, sized or chunked', async () => {
   expect(reserved).toEqual([])
 })
 
+it.each(['sized', 'chunked'])('forwards a %s body of exactly the maximum', async (framing) => {
+  const size = 1024 * 1024
+  const body = bodyOf('echo', { messages: 'x'.repeat(size - bodyOf('echo', { messages: '' }).length) })
+  const headers = { 'x-user-id': 'alice', ...(framing === 'sized' && { 'content-length': size }) }
+  const request = httpRequest(gateway.url + OPENAI, { method: 'POST', headers })
+  const responded = once(request, 'response', { signal: AbortSignal.timeout(5000) })
+  request.write(body.slice(0, 600_000))
+  request.end(body.slice(600_000))
+  const [response] = await responded
+  expect(response.statusCode).toBe(200)
+  response.resume()
+  expect(upstream.received.at(-1)!.body).toHaveLength(size)
+})
+
 it('estimates a body that is not JSON by its bytes', async () => {
   expect((await post(OPENAI, 'not JSON '.repeat(8))).status).toBe(400)
   expect(reserved).toMatchObject([{ cost: 18 + LIMIT / 4 }])
