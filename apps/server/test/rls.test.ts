@@ -217,6 +217,10 @@ rls: { listen: 0, config: [${folder.path}], responseHeaders: true, dynamicMetada
         'descriptors[0].hitsAddend must be a whole number of at least 0, got -1.',
       ],
       [
+        '{"domain":"a","hitsAddend":4294967296}',
+        'hitsAddend must be a whole number from 0 to 4,294,967,295, got 4294967296.',
+      ],
+      [
         '{"domain":"a","descriptors":[{"limit":{"unit":"AGE"}}]}',
         'descriptors[0].limit.unit must be one of SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, YEAR, got "AGE".',
       ],

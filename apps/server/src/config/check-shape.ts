@@ -90,8 +90,9 @@ function outOfRange(schema: JsonSchema, got: string): string {
   const { title, type, minimum, maximum } = schema
   if (title !== undefined) return `${got} is not ${title}${hint(schema)}`
   const kind = [type].flat().includes('integer') ? 'a whole number' : 'a number'
+  const least = minimum?.toLocaleString('en')
   const range =
-    maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum.toLocaleString('en')}`
+    maximum === undefined ? `of at least ${least}` : `from ${least} to ${maximum.toLocaleString('en')}`
   return `must be ${kind} ${range}${andGot(got)}`
 }
 

@@ -53,7 +53,7 @@ function descriptorOf(json: unknown, i: number): RateLimitDescriptor {
     hitsAddend:
       hitsAddend === undefined || hitsAddend === null
         ? null
-        : { value: wholeOf(hitsAddend, `${at}.hitsAddend`, Number.MAX_VALUE) },
+        : { value: wholeOf(hitsAddend, `${at}.hitsAddend`) },
     isNegativeHits,
   }
 }
@@ -99,10 +99,12 @@ function listOf(value: unknown, at: string): readonly unknown[] {
 }
 
 /** Reads a number, or a string of digits, as the JSON mapping writes numbers of 64 bits. */
-function wholeOf(value: unknown, at: string, max: number): number {
+function wholeOf(value: unknown, at: string, max?: number): number {
   const number = typeof value === 'string' && /^\d{1,20}$/.test(value) ? Number(value) : value
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max) return number
-  throw invalid(`${at} must be a whole number of at least 0, got ${show(value)}`)
+  const isInRange = typeof number === 'number' && number >= 0 && number <= (max ?? Number.MAX_VALUE)
+  if (isInRange && Number.isInteger(number)) return number
+  const range = max === undefined ? 'of at least 0' : `from 0 to ${max.toLocaleString('en')}`
+  throw invalid(`${at} must be a whole number ${range}, got ${show(value)}`)
 }
 
 function fieldPlace(at: string): string {
