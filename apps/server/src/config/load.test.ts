@@ -272,6 +272,31 @@ it('a policy with a number that looks like seconds gets a warning with its posit
   expect(warned).not.toHaveBeenCalled()
 })
 
+it('a filter with numbers that look like seconds gets warnings with their positions', () => {
+  const warned = vi.spyOn(process, 'emitWarning')
+  const filter = '{ name: FixedWindowRateLimiter, args: { limit: 3, window: 90, blockFor: 900 } }'
+  const loaded = loadConfig({
+    text: `gateway:\n  routes:\n    - uri: http://a\n      filters:\n        - ${filter}\n`,
+    env: {},
+  })
+  if ('errors' in loaded) throw new Error('The file is valid.')
+  expect(loaded.config.notices.warnings).toStrictEqual([
+    {
+      line: 5,
+      column: 69,
+      path: 'gateway.routes[0].filters[0].args.window',
+      message: "90 is 90 milliseconds. Write '90s' for seconds, or '90ms' to keep milliseconds",
+    },
+    {
+      line: 5,
+      column: 83,
+      path: 'gateway.routes[0].filters[0].args.blockFor',
+      message: "900 is 900 milliseconds. Write '900s' for seconds, or '900ms' to keep milliseconds",
+    },
+  ])
+  expect(warned).not.toHaveBeenCalled()
+})
+
 describe('a key pattern', () => {
   it.each([
     ['user:\\d+', 'user:12', true],

@@ -1,6 +1,7 @@
-import { definePolicy, fixedWindow, type Policy, suspiciousDuration } from '@tidegate/core'
+import { definePolicy, fixedWindow, type Policy } from '@tidegate/core'
 import type { Path } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
+import { withUnits } from '../../config-file/duration-units.js'
 import { buildCollectingErrors } from '../../config-file/factory.js'
 import { didYouMean } from '../../config-file/suggestions.js'
 import { BUILT_IN } from '../schema/built-in-policies.js'
@@ -40,7 +41,8 @@ export function readPolicies(document: ConfigDocument): Map<string, Policy> {
     checkName(document, path, name)
     if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) continue
     const factory = (fields: object) => definePolicy({ ...fields, name: document.isValid(path) ? name : 'x' })
-    const fields = withUnits(document, path, fieldsOf(document, name, entry))
+    const warn = (field: string, message: string) => document.addWarning([...path, field], message)
+    const fields = withUnits(fieldsOf(document, name, entry), warn)
     const policy = buildCollectingErrors(document, path, fields, factory, STAND_INS)
     if (policy !== undefined && document.isValid(path)) policies.set(name, policy)
   }
@@ -75,19 +77,6 @@ function fieldsOf(document: ConfigDocument, name: string, entry: object): Record
   const builtIn = BUILT_IN[name as keyof typeof BUILT_IN]
   return { ...builtIn, ...fields, algorithm: builtIn.algorithm }
 }
-
-/** Warns about numbers that look like seconds, and gives them their unit: otherwise the factory would print a warning. */
-function withUnits(
-  document: ConfigDocument,
-  path: Path,
-  fields: Record<string, unknown>,
-): Record<string, unknown> {
-  const durations = DURATIONS.filter((field) => suspiciousDuration(fields[field]) !== undefined)
-  for (const field of durations) document.addWarning([...path, field], suspiciousDuration(fields[field])!)
-  return { ...fields, ...Object.fromEntries(durations.map((field) => [field, `${fields[field]}ms`])) }
-}
-
-const DURATIONS = ['window', 'ttl', 'blockFor']
 
 /** The names of the policies with `keys: secret`, an option of the dashboard and not of the policy. */
 export function readSecretKeys(document: ConfigDocument): Set<string> {

@@ -2,6 +2,7 @@ import { definePolicy, type Policy } from '@tidegate/core'
 import type { Rule, Template } from '@tidegate/http'
 import { type Path, quote } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
+import { withUnits } from '../../config-file/duration-units.js'
 import { choiceOf, didYouMean } from '../../config-file/suggestions.js'
 import type { Predicate, Route, RouteLimits, TokenBudgets } from '../route.js'
 import { invalid } from '../spring/argument.js'
@@ -90,11 +91,12 @@ export function createRouteReader(document: ConfigDocument, options: RouteReader
     const predicates = predicatePaths.flatMap((at) => predicateAt(at) ?? [])
     const site = siteOf(path, id, predicates)
     const filters = [...options.defaultFilters, ...pathsIn([...path, 'filters'])].flatMap((at) => {
-      const warn = (message: string) => document.addWarning(at, message)
+      const warnOf = (field: string, message: string) => document.addWarning([...at, 'args', field], message)
       const contribution = readPart(document, at, filterParts, {
         ...site,
         isSpring: at[0] === 'spring',
-        warn,
+        warn: (message) => document.addWarning(at, message),
+        ownPolicy: (kind, numbers) => site.ownPolicy(kind, withUnits(numbers, warnOf)),
       })
       return contribution === undefined ? [] : [{ ...contribution, at }]
     })
