@@ -141,6 +141,19 @@ it('any file results in a configuration or in errors with a line', () => {
       ipv6Prefix: junk,
       health: junk,
       log: junk,
+      rls: fc.oneof(
+        junk,
+        fc.record(
+          {
+            listen: half(8081),
+            config: half(['limits']),
+            tls: junk,
+            responseHeaders: junk,
+            nearLimitRatio: junk,
+          },
+          { requiredKeys: [] },
+        ),
+      ),
       limits: fc.oneof(junk, fc.record({ headersTimeout: half('1s'), requestTimeout: half('1s') })),
       gateway: fc.oneof(gateway, junk),
       spring: fc.oneof(
@@ -164,4 +177,25 @@ it('any file results in a configuration or in errors with a line', () => {
     }),
     { seed: 6, numRuns: 2000 },
   )
+})
+
+const POLICIES = `
+policies:
+  tokens: { algorithm: fixed-window, limit: 5, window: 1m }
+  slots: { algorithm: concurrency, limit: 5 }
+`
+const PARTS = [
+  ...Object.entries(PREDICATES).map(([name, part]) => ['predicates', name, part] as const),
+  ...Object.entries(FILTERS).map(([name, part]) => ['filters', name, part] as const),
+]
+
+it.each(PARTS)('%s: %s accepts or rejects any kind of argument', (list, name, part) => {
+  const values = ['[{ x: 1 }]', '[[1]]', '[]', '{ x: 1 }', 'null', 'true', '1.5', '"x"']
+  for (const argument of [...Object.keys(part.args), '_genkey_0']) {
+    for (const value of values) {
+      const written = `{ name: ${name}, args: { ${argument}: ${value} } }`
+      const text = `${POLICIES}gateway: { routes: [{ uri: http://a, ${list}: [${written}] }] }`
+      expect(() => loadConfig({ text, env: {} }), written).not.toThrow()
+    }
+  }
 })

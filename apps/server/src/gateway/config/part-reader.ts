@@ -181,7 +181,7 @@ function partNamed<Site, Made>(
 function withNames({ name, inOrder, named }: WrittenPart): WrittenPart {
   const all = new Map(named)
   const rest = inOrder.filter(({ value, path }) => {
-    const [, key, text] = /^([A-Za-z]+)=(.+)$/s.exec(String(value)) ?? []
+    const [, key, text] = (typeof value === 'string' && /^([A-Za-z]+)=(.+)$/s.exec(value)) || []
     if (key !== undefined) all.set(key, { value: text, path })
     return key === undefined
   })

@@ -44,6 +44,11 @@ export function text(value: unknown): string {
   throw invalid(`must be text, got ${formatValue(value)}`)
 }
 
+/** The text of a scalar. Empty for a list and an object, which String() cannot convert if there is no prototype. */
+export function scalarText(value: unknown): string {
+  return typeof value === 'object' ? '' : String(value)
+}
+
 export function wholeNumber(min: number, max = 1_000_000_000): Read<number> {
   return (value) => {
     const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
@@ -110,7 +115,7 @@ export function durationMs(value: unknown): number {
 
 /** Bytes, or `5MB`: as in Spring, a kilobyte has 1,024. */
 export function bytes(value: unknown): number {
-  const match = /^(\d{1,15})\s*(B|KB|MB|GB|TB)?$/.exec(String(value))
+  const match = /^(\d{1,15})\s*(B|KB|MB|GB|TB)?$/.exec(scalarText(value))
   const size = match === null ? Number.NaN : Number(match[1]) * UNITS[(match[2] ?? 'B') as keyof typeof UNITS]
   if (size >= 1 && Number.isSafeInteger(size)) return size
   throw invalid(`must be a size such as 5MB, or a number of bytes, got ${formatValue(value)}`)

@@ -5,6 +5,7 @@ export function rlsSchema(values: Values): JsonSchema {
   const { text, word, wholeNumber, quantity, trueOrFalse, flag, place } = values
   return section('The rate limit service for Envoy. Default: off.', {
     listen: place({
+      type: ['integer', 'string'],
       description: 'The port, or address and port, of the gRPC service. Without an address: that of host.',
       examples: [8081, '0.0.0.0:8081'],
     }),

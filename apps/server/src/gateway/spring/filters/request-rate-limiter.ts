@@ -4,6 +4,7 @@ import {
   invalid,
   optional,
   required,
+  scalarText,
   status,
   text,
   unsupported,
@@ -110,7 +111,8 @@ function keyOf(name: string, site: FilterContext): Template {
 }
 
 function burstCapacity(value: unknown): number {
-  if (Number(value) === 0 && value !== '' && value !== null) {
+  const digits = scalarText(value)
+  if (digits !== '' && Number(digits) === 0) {
     throw invalid('must not be 0, which denies every request; to deny all, use SetStatus with uri: no://op')
   }
   return wholeNumber(1)(value)

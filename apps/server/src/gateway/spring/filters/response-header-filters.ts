@@ -1,4 +1,4 @@
-import { formatValue, invalid, listOf, required, text, withDefault } from '../argument.js'
+import { formatValue, invalid, listOf, required, scalarText, text, withDefault } from '../argument.js'
 import { defineFilter } from '../filter.js'
 import { headerName } from '../header-names.js'
 
@@ -24,7 +24,7 @@ export const DedupeResponseHeader = defineFilter({
 })
 
 function strategy(value: unknown): (typeof STRATEGIES)[number] {
-  const strategy = STRATEGIES.find((name) => name === String(value).toUpperCase())
+  const strategy = STRATEGIES.find((name) => name === scalarText(value).toUpperCase())
   if (strategy !== undefined) return strategy
   throw invalid(`must be one of ${STRATEGIES.join(', ')}, got ${formatValue(value)}`)
 }

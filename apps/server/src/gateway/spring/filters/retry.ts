@@ -7,6 +7,7 @@ import {
   listOf,
   method,
   number,
+  scalarText,
   status,
   unsupported,
   wholeNumber,
@@ -80,7 +81,7 @@ export const Retry = defineFilter({
 
 /** Lost connections and timeouts are always retried; other exceptions do not exist here. */
 function exception(value: unknown): string {
-  const name = String(value)
+  const name = scalarText(value)
   if (/(^|\.)(IOException|TimeoutException|ConnectException)$/.test(name)) return name
   throw invalid(
     `${formatValue(value)} is not supported: lost connections and timeouts are always retried; remove it`,
@@ -88,7 +89,7 @@ function exception(value: unknown): string {
 }
 
 function series(value: unknown): number {
-  const name = String(value).toUpperCase()
+  const name = scalarText(value).toUpperCase()
   if (Object.hasOwn(SERIES, name)) return SERIES[name]!
   throw invalid(`must be one of ${Object.keys(SERIES).join(', ')}, got ${formatValue(value)}`)
 }
