@@ -1,6 +1,7 @@
 import { type ConfigError, quote } from '../config-file/config-error.js'
+import { parseListenAddress } from '../config-file/listen-address.js'
 import type { Environment } from '../config-file/variables.js'
-import { parseListenAddress, type RlsFlags } from '../rls/config/read-rls.js'
+import type { RlsFlags } from '../rls/config/read-rls.js'
 import { tokenProblem } from './schema/token-format.js'
 import { storeProblem } from './sections/store.js'
 

@@ -39,11 +39,3 @@ function evaluate(expression: string, active: ReadonlySet<string>): boolean | un
 }
 
 const MAX_DEPTH = 16
-
-/** Names separated by commas, as in SPRING_PROFILES_ACTIVE. */
-export function profileNames(text: string): string[] {
-  return text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-}

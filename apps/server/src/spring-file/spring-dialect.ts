@@ -1,4 +1,5 @@
 import { type Document, isMap, isScalar, isSeq, YAMLMap } from 'yaml'
+import { commaList } from '../config-file/comma-list.js'
 import type { Path } from '../config-file/config-error.js'
 import type { Dialect, UnusedOption } from '../config-file/dialect.js'
 import type { JsonSchema } from '../config-file/json-schema.js'
@@ -6,7 +7,7 @@ import type { Environment } from '../config-file/variables.js'
 import { addInstances } from './environment-instances.js'
 import { expandDocument, offsetOf, overlay, pairIn, textOf } from './expand.js'
 import { relaxedName } from './names.js'
-import { matchesProfiles, profileNames } from './profiles.js'
+import { matchesProfiles } from './profiles.js'
 import { relaxedPath, replacePlaceholders } from './property-placeholders.js'
 import { addOverrides, pruneMap } from './prune.js'
 
@@ -124,10 +125,10 @@ function activeProfiles(maps: readonly YAMLMap[], env: Environment, option: stri
       .filter((node) => node !== undefined)
     const text = nodes.length === 0 ? undefined : namesIn(nodes.at(-1))
     const replaced = text === undefined ? undefined : replacePlaceholders(text, env, () => undefined)
-    return replaced !== undefined && 'text' in replaced ? profileNames(replaced.text) : []
+    return replaced !== undefined && 'text' in replaced ? commaList(replaced.text) : []
   }
   const text = option ?? (env.SPRING_PROFILES_ACTIVE || undefined)
-  const active = new Set(text === undefined ? read('active') : profileNames(text))
+  const active = new Set(text === undefined ? read('active') : commaList(text))
   for (const name of read('include')) active.add(name)
   // A set also iterates entries that are added meanwhile, so groups of groups are included.
   for (const name of active) for (const member of read('group', name)) active.add(member)

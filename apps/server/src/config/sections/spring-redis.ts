@@ -1,3 +1,4 @@
+import { commaList } from '../../config-file/comma-list.js'
 import type { Path } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import { springDurationAt } from '../../gateway/config/spring-duration.js'
@@ -35,8 +36,8 @@ export function springRedis(document: ConfigDocument): SpringRedis | undefined {
 
   function addressOf(): { url: string; path: Path } {
     const database = Number(at('database') ?? 0)
-    const sentinels = nodesIn(at('sentinel', 'nodes'))
-    const nodes = nodesIn(at('cluster', 'nodes'))
+    const sentinels = commaList(at('sentinel', 'nodes')).join(',')
+    const nodes = commaList(at('cluster', 'nodes')).join(',')
     if (sentinels !== '' || nodes !== '') {
       if (database > 0) {
         document.addError(
@@ -58,13 +59,4 @@ export function springRedis(document: ConfigDocument): SpringRedis | undefined {
       path: [...path!, 'host'],
     }
   }
-}
-
-/** Joins a list, or one text separated by commas, with commas. */
-function nodesIn(value: unknown): string {
-  const nodes = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value.map(String) : []
-  return nodes
-    .map((node) => node.trim())
-    .filter((node) => node !== '')
-    .join(',')
 }

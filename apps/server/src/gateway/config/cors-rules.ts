@@ -1,3 +1,4 @@
+import { commaList } from '../../config-file/comma-list.js'
 import { type Path, quote } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import { collectError } from '../../config-file/factory.js'
@@ -26,7 +27,7 @@ export function readCorsRules(document: ConfigDocument): CorsRule[] {
 function ruleAt(document: ConfigDocument, path: Path, pattern: string): CorsRule | undefined {
   const entry = document.at(path)
   if (typeof entry !== 'object' || entry === null || !document.isValid(path)) return undefined
-  const listAt = (name: string) => textsIn(document.at([...path, name]))
+  const listAt = (name: string) => commaList(document.at([...path, name]))
   const origins = listAt('allowedOrigins')
   const patterns = listAt('allowedOriginPatterns')
   const allowCredentials = document.at([...path, 'allowCredentials']) === true
@@ -75,12 +76,6 @@ function ruleAt(document: ConfigDocument, path: Path, pattern: string): CorsRule
     allowCredentials,
     maxAgeSeconds,
   })
-}
-
-/** Splits a list, or one text separated by commas. */
-function textsIn(value: unknown): string[] {
-  const texts = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value.map(String) : []
-  return texts.map((text) => text.trim()).filter((text) => text !== '')
 }
 
 function checkOrigin(document: ConfigDocument, path: Path, origin: string): void {

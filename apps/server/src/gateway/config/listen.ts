@@ -1,5 +1,6 @@
 import { quote } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
+import { parseListenAddress } from '../../config-file/listen-address.js'
 
 /** The address that the gateway listens on. */
 export interface Listen {
@@ -11,11 +12,13 @@ export interface Listen {
   readonly http2: boolean
 }
 
+type ListenFields = { readonly [Name in keyof Listen]?: Listen[Name] | undefined }
+
 export function readListen(document: ConfigDocument, servicePort: number): Listen {
   const path = ['gateway', 'listen']
   const own = document.at(path)
   const value = !document.isValid(path) ? undefined : (own ?? springListen(document))
-  const fields = typeof value === 'object' && value !== null ? (value as Partial<Listen>) : addressOf(value)
+  const fields = fieldsOf(value)
   if (fields === undefined) {
     document.addError(
       path,
@@ -45,7 +48,7 @@ export function readListen(document: ConfigDocument, servicePort: number): Liste
 }
 
 /** Reads `server` of a Spring file. */
-function springListen(document: ConfigDocument): Partial<Listen> | undefined {
+function springListen(document: ConfigDocument): ListenFields {
   const at = (...path: string[]) => {
     const value = document.at(['server', ...path])
     return value === undefined || !document.isValid(['server', ...path]) ? undefined : value
@@ -56,18 +59,11 @@ function springListen(document: ConfigDocument): Partial<Listen> | undefined {
   )
   const isEnabled = at('ssl', 'enabled') !== false
   const tls = isEnabled && certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
-  return {
-    ...(port === undefined ? {} : { port: port as number }),
-    ...(host === undefined ? {} : { host: host as string }),
-    ...(tls === undefined ? {} : { tls }),
-  }
+  return { port: port as number | undefined, host: host as string | undefined, tls }
 }
 
-/** Parses `8000`, `127.0.0.1:8000`, `[::1]:8000` or `localhost:8000`. */
-function addressOf(value: unknown): Partial<Listen> | undefined {
+/** The fields of an object, or of an address such as `127.0.0.1:8000`. */
+function fieldsOf(value: unknown): ListenFields | undefined {
   if (value === undefined) return {}
-  const match = /^(?:(\[[\da-f:.]{2,45}\]|[\w.-]{1,253}):)?(\d{1,5})$/i.exec(String(value))
-  if (match === null || Number(match[2]) > 65_535) return undefined
-  const host = match[1]?.replace(/^\[|\]$/g, '')
-  return { port: Number(match[2]), ...(host === undefined ? {} : { host }) }
+  return typeof value === 'object' ? (value as ListenFields) : parseListenAddress(String(value))
 }

@@ -1,6 +1,7 @@
 import { quote } from '../../config-file/config-error.js'
 import { readConnections } from '../../config-file/connection-limits.js'
 import type { ConfigDocument } from '../../config-file/document.js'
+import { parseListenAddress } from '../../config-file/listen-address.js'
 import { optionOf } from '../../config-file/options.js'
 import type { HeaderNames, RlsConfig, RlsSettings, RlsTls } from './rls-config.js'
 
@@ -53,13 +54,6 @@ export function readRls(
     connections: readConnections(document, ['rls']),
     settings: readSettings(document),
   })
-}
-
-/** `8081`, `127.0.0.1:8081`, `[::1]:8081` or `localhost:8081`. */
-export function parseListenAddress(text: string): { host: string | undefined; port: number } | undefined {
-  const match = /^(?:(\[[\da-f:.]{2,45}\]|[\w.-]{1,253}):)?(\d{1,5})$/i.exec(text)
-  if (match === null || Number(match[2]) > 65_535) return undefined
-  return { host: match[1]?.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
 }
 
 function readTls(document: ConfigDocument, flags: RlsFlags): RlsTls | undefined {
