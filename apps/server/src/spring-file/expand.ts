@@ -222,7 +222,7 @@ export function isEmpty(node: unknown): boolean {
   return node === null || (isScalar(node) && node.value === null)
 }
 
-/** The place of a list or map that was made from dotted keys is that of its first key. */
+/** The offset of a node. A list or map that results from dotted keys has the offset of its first key. */
 export function offsetWithin(node: unknown): number {
   if (isMap(node) && !node.range) return offsetOf(node.items[0]?.key)
   if (isSeq(node) && !node.range) return offsetWithin(node.items.find((item) => item !== undefined))

@@ -163,7 +163,7 @@ function nearSection(document: ConfigDocument, name: string): string | undefined
   return misspelledOption(name, own)
 }
 
-/** The name on the way to the routes that the end of a path misspells: the routes below it would be ignored. */
+/** The name that the end of a path misspells, if it should lead to the routes: these would otherwise be ignored. */
 function nearPlace(path: Path): string | undefined {
   const depth = path.length - 1
   const isOnTheWay = depth < GATEWAY.length && path.slice(0, depth).every((step, i) => step === GATEWAY[i])

@@ -216,7 +216,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     }, headersMs)
   }
 
-  /** Gives the trial of a slow body back. undici does not limit the time that a client takes for its body. */
+  /** Frees the trial of a request with a slow body: undici does not limit the time of a request body. */
   private startTrialTimer(): void {
     const { headersMs } = this.exchange.activeRoute.route.timeouts
     this.trialTimer = setTimeout(() => this.abandon(), headersMs)

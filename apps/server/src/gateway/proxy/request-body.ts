@@ -70,7 +70,7 @@ export class RequestBody extends Readable {
     else this.onBegun = callback
   }
 
-  /** Whether nothing more arrives until the upstream takes something: `bufferBytes` or everything is there, or it has failed. */
+  /** Whether reading has paused or ended: the buffer is full, the body is complete, or it has failed. */
   get isReadAhead(): boolean {
     return this.isWhole || this.destroyed || this.message.isPaused()
   }

@@ -5,5 +5,5 @@ export function tokensOf(characters: number): number {
   return Math.ceil(characters / CHARACTERS_PER_TOKEN)
 }
 
-/** The most characters that an image, a document or a recording in base64 counts for: about the tokens of a large image. */
+/** Maximum number of characters to count for an image, document or recording in base64: about the tokens of a large image. */
 export const MAX_BINARY_CHARACTERS = 1600 * CHARACTERS_PER_TOKEN

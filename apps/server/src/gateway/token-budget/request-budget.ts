@@ -57,9 +57,9 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
       budgets.map(({ policy, costOf }) => Math.min(costOf(usage), maxUnits(policy)))
     if (settlement === 'at-maximum') {
       const { inputTokens, maxOutputTokens = 0 } = request!
-      const most = unitsOf({ input: inputTokens, cached: 0, output: maxOutputTokens })
+      const maximumUnits = unitsOf({ input: inputTokens, cached: 0, output: maxOutputTokens })
       return sendUntilStored(() =>
-        reservation.settle(most.map((units, i) => Math.max(units, reservedUnits[i]!))),
+        reservation.settle(maximumUnits.map((units, i) => Math.max(units, reservedUnits[i]!))),
       )
     }
     const { usage } = settlement

@@ -24,8 +24,8 @@ export interface CircuitBreaker {
 }
 
 /**
- * Requests whose body the client has not sent in full are trials apart: clients can make them last as long as they like,
- * and must not take the trials of others.
+ * Requests with an unfinished body have their own trials, because a client can make such a request last very long: it must
+ * not use up the trials of other requests.
  */
 export type TrialKind = 'whole' | 'unfinished'
 

@@ -1,5 +1,5 @@
 import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
-import { show } from '@tidegate/core'
+import { quote } from '../../config-file/config-error.js'
 import { healthRequestCodec, healthResponseCodec } from './codecs.js'
 
 const SERVING = 1
@@ -43,11 +43,6 @@ interface WatchCall {
   on(event: 'cancelled' | 'close' | 'error', listener: () => void): void
 }
 
-/** Trailers are limited in size, and cannot contain half of a surrogate pair. */
-function unknownService(name: string): string {
-  return `There is no service ${show(name).replace(/[\ud800-\udfff]/gu, '')}.`
-}
-
 /** `grpc.health.v1.Health` for `server.addService`. */
 export function healthService(health: GrpcHealth): [ServiceDefinition, UntypedServiceImplementation] {
   const method = (name: string, responseStream: boolean) => ({
@@ -68,7 +63,11 @@ export function healthService(health: GrpcHealth): [ServiceDefinition, UntypedSe
         respond: (error: object | null, response?: object) => void,
       ) {
         if (NAMES.includes(request.service)) respond(null, { status: statusNow() })
-        else respond({ code: NOT_FOUND, details: unknownService(request.service) })
+        else
+          respond({
+            code: NOT_FOUND,
+            details: `Unknown service ${quote(request.service)}; use ratelimit or an empty name.`,
+          })
       },
       watch(call: WatchCall) {
         const isKnown = NAMES.includes(call.request.service)
