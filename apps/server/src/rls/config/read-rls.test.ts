@@ -87,6 +87,14 @@ describe('the options of the rate limit service', () => {
   ])('%s %j is an error', (text, flags, message) => {
     expect(load(text, flags)).toContain(message)
   })
+
+  it('have no position if they are on the command line', () => {
+    expect(load('port: 8080', { listen: '8081' })).toMatch(/^rls\.config: is missing/)
+    expect(load('port: 8080', { listen: '8080', files: ['a'] })).toMatch(
+      /^rls\.listen: port 8080 is already used/,
+    )
+    expect(load('port: 8080', { files: ['a'] })).toMatch(/^rls\.listen: is missing/)
+  })
 })
 
 it('a folder without files and a missing file are errors', () => {

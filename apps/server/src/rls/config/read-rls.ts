@@ -28,23 +28,28 @@ export function readRls(
       document.addError(
         ['rls', 'listen'],
         'is missing; write for example listen: 8081, or start with --rls 8081',
+        flags.files === undefined ? 'value' : 'none',
       )
     return undefined
   }
   const path = ['rls', 'listen']
+  // An option of the command line has no position in the file.
+  const at = flags.listen === undefined ? 'value' : 'none'
   const address = parseListenAddress(String(listen))
   if (address === undefined)
     document.addError(
       path,
       `${quote(String(listen))} is not an address to listen on; write for example 8081 or 0.0.0.0:8081`,
+      at,
     )
   const port = address?.port ?? 0
   if (port !== 0 && port === service.port)
-    document.addError(path, `port ${port} is already used by the API of the service; choose another port`)
+    document.addError(path, `port ${port} is already used by the API of the service; choose another port`, at)
   if (files.length === 0)
     document.addError(
       ['rls', 'config'],
       'is missing; write for example config: [/etc/ratelimit/config], or start with --rls-config /etc/ratelimit/config',
+      at,
     )
   return Object.freeze({
     host: address?.host ?? service.host,
