@@ -164,10 +164,14 @@ gateway:
 gateway:
   listen: 0
   cors: { /api/**: { allowedOrigins: 'https://app.test', allowedMethods: '*' } }
-  routes: [{ uri: '${good.url}', filters: [{ name: FixedWindowRateLimiter, args: { limit: 4 } }] }]
+  routes:
+    - uri: no://op
+      predicates: [Path=/api/redirect]
+      filters: ['RedirectTo=302, /new', 'AddResponseHeader=Vary, Accept-Language']
+    - { uri: '${good.url}', filters: [{ name: FixedWindowRateLimiter, args: { limit: 4 } }] }
 `)
     const varyOf = async (path: string, headers = {}) => {
-      const response = await fetch(`${url}${path}`, { headers })
+      const response = await fetch(`${url}${path}`, { headers, redirect: 'manual' })
       return [response.status, response.headers.get('vary')]
     }
     expect(await varyOf('/api/a')).toStrictEqual([200, 'Origin'])
@@ -176,5 +180,6 @@ gateway:
     expect(await varyOf('/api/a', { origin: 'https://other.test' })).toStrictEqual([403, 'Origin'])
     expect(await varyOf('/other')).toStrictEqual([200, null])
     expect(await varyOf('/api/a')).toStrictEqual([429, 'Origin'])
+    expect(await varyOf('/api/redirect')).toStrictEqual([302, 'Accept-Language, Origin'])
   })
 })

@@ -51,7 +51,7 @@ export class RequestContext {
   request: GatewayRequestFacts | undefined
   activeRoute: ActiveRoute | undefined
   exchange: Exchange | undefined
-  /** CORS headers of the response; undefined if the request is not cross-origin. */
+  /** CORS headers of the response; undefined if the path has no CORS rule. */
   corsHeaders: CorsHeaders | undefined
   /** Number of fallbacks so far. */
   fallbacks = 0
@@ -83,23 +83,14 @@ export class RequestContext {
   /** Responds with an error. */
   reject(status: number, message: string, headers?: Headers): void {
     discardBody(this.message, this.response)
-    this.bytes = sendProblem(this.response, status, message, {
-      ...headers,
-      ...this.corsHeaders,
-      'x-request-id': this.id,
-    })
+    this.bytes = sendProblem(this.response, status, message, this.withOwnHeaders(headers))
     watchDelivery(this.response, this.state.bodyIdleMs)
   }
 
   /** Responds without an upstream. */
   respond(status: number, headers: Headers, body: string): void {
     discardBody(this.message, this.response)
-    this.bytes = answer(
-      this.response,
-      status,
-      { ...headers, ...this.corsHeaders, 'x-request-id': this.id },
-      body,
-    )
+    this.bytes = answer(this.response, status, this.withOwnHeaders(headers), body)
     watchDelivery(this.response, this.state.bodyIdleMs)
   }
 
@@ -142,6 +133,16 @@ export class RequestContext {
     const { releaseSlots } = this
     this.releaseSlots = undefined
     this.track(releaseSlots?.())
+  }
+
+  private withOwnHeaders(headers?: Headers): Headers {
+    const vary = [headers?.vary ?? [], this.corsHeaders?.vary ?? []].flat()
+    return {
+      ...headers,
+      ...this.corsHeaders,
+      ...(vary.length > 0 && { vary: vary.join(', ') }),
+      'x-request-id': this.id,
+    }
   }
 
   /** Lets the closing of the gateway wait for a settlement or a release. */
