@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { allowsColours } from '../colours.js'
 
 /** The environment of a command, and its output. */
 export interface Terminal {
@@ -25,8 +26,7 @@ interface OutputStream {
 }
 
 export function terminalOf({ env, stdout, stderr }: Streams): Terminal {
-  // https://no-color.org: any value but an empty one
-  const hasColours = !env.NO_COLOR && env.TERM !== 'dumb'
+  const hasColours = allowsColours(env)
   return {
     env,
     out: (line) => void stdout.write(`${line}\n`),

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { allowsColours } from '../colours.js'
 import { escapeControls } from './escape-controls.js'
 
 interface Line {
@@ -22,7 +23,7 @@ export function prettyStream(
   out: { write(text: string): unknown },
   env: Readonly<Record<string, string | undefined>>,
 ): { write(line: string): void } {
-  const hasColours = !env.NO_COLOR && env.TERM !== 'dumb'
+  const hasColours = allowsColours(env)
   const paint = (colour: (typeof COLOURS)[keyof typeof COLOURS], text: string) =>
     hasColours ? styleText(colour, text, { validateStream: false }) : text
   return {

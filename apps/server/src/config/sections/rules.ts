@@ -3,6 +3,7 @@ import { defineRule, type Rule, type RuleInput } from '@tidegate/http'
 import { type Path, quote } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import { buildCollectingErrors, collectError } from '../../config-file/factory.js'
+import { isFields } from '../../config-file/value-kinds.js'
 import { BUILT_IN_POLICIES, policyAt } from './policies.js'
 
 const STAND_INS = { name: 'stand-in', key: 'stand-in', cost: 1 }
@@ -14,7 +15,7 @@ export function readRules(document: ConfigDocument, policies: ReadonlyMap<string
   const rules: Rule[] = []
   entries.forEach((entry, i) => {
     const path = ['rules', i]
-    if (!isObject(entry)) return
+    if (!isFields(entry)) return
     const policy = policyAt(document, [...path, 'policy'], policies)
     const { name, key, cost } = entry
     const match = readMatch(document, [...path, 'match'], entry.match)
@@ -34,7 +35,7 @@ type Match = NonNullable<RuleInput['match']>
 
 /** Reads the valid conditions of a rule. Each condition is checked on its own, so that every error is reported. */
 function readMatch(document: ConfigDocument, path: Path, match: unknown): Match {
-  if (!isObject(match)) return {}
+  if (!isFields(match)) return {}
   const isValid = (where: Path, condition: object) =>
     collectError(document, [...path, ...where], () =>
       defineRule({ ...ANY_RULE, match: condition }, () => ANY_POLICY),
@@ -46,7 +47,7 @@ function readMatch(document: ConfigDocument, path: Path, match: unknown): Match 
   else if (match.path !== undefined && isValid(['path'], { path: match.path }))
     valid.path = match.path as string
   if (Array.isArray(match.methods)) valid.methods = items('methods', match.methods)
-  if (isObject(match.header)) {
+  if (isFields(match.header)) {
     const headers = Object.entries(match.header)
     valid.header = Object.fromEntries(
       headers.filter(([name, value]) => isValid(['header', name], { header: { [name]: value } })),
@@ -59,7 +60,3 @@ function readMatch(document: ConfigDocument, path: Path, match: unknown): Match 
 
 const ANY_RULE = { name: 'any', key: 'any', policy: 'any' }
 const ANY_POLICY = BUILT_IN_POLICIES.get('token_bucket')!
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -3,6 +3,7 @@ import { type Path, quote } from '../../config-file/config-error.js'
 import type { ConfigDocument } from '../../config-file/document.js'
 import { errorMessageWithoutField } from '../../config-file/factory.js'
 import { choiceOf, didYouMean } from '../../config-file/suggestions.js'
+import { isFields } from '../../config-file/value-kinds.js'
 import type { Part } from '../spring/part.js'
 import { parseShortcut } from '../spring/shortcut.js'
 
@@ -97,7 +98,7 @@ function writtenAt(document: ConfigDocument, path: Path, kind: string): WrittenP
     const { name, values } = parseShortcut(value)
     return { name, inOrder: values.map((value) => ({ value, path })), named: new Map() }
   }
-  if (!isObject(value)) return undefined
+  if (!isFields(value)) return undefined
   const { name, args } = value
   if (typeof name !== 'string') return undefined
   const flat = new Map<string, ArgumentValue>()
@@ -106,7 +107,7 @@ function writtenAt(document: ConfigDocument, path: Path, kind: string): WrittenP
       [...path, 'args'],
       `must be keys and values, not a list; write for example args: ${exampleArgs(kind)}`,
     )
-  } else if (isObject(args)) flatten(args, [...path, 'args'], '', flat)
+  } else if (isFields(args)) flatten(args, [...path, 'args'], '', flat)
   const inOrder: ArgumentValue[] = []
   const named = new Map<string, ArgumentValue>()
   for (const [key, argument] of flat) {
@@ -125,7 +126,7 @@ function flatten(
   into: Map<string, ArgumentValue>,
 ): void {
   for (const [key, value] of Object.entries(args)) {
-    if (isObject(value)) flatten(value, [...path, key], `${before}${key}.`, into)
+    if (isFields(value)) flatten(value, [...path, key], `${before}${key}.`, into)
     else into.set(before + key, { value, path: [...path, key] })
   }
 }
@@ -151,7 +152,7 @@ function partNamed<Site, Made>(
   { kind, parts, unsupported }: PartCatalog<Site, Made>,
 ): Part<Site, Made> | undefined {
   if (Object.hasOwn(parts, name)) return parts[name]
-  const at = isObject(document.at(path)) ? [...path, 'name'] : path
+  const at = isFields(document.at(path)) ? [...path, 'name'] : path
   if (Object.hasOwn(unsupported, name)) {
     document.addError(at, `Spring's ${kind} ${name} is not supported: ${unsupported[name]}`)
     return undefined
@@ -254,8 +255,4 @@ function attempt(action: () => void, onError: (problem: string, field: string | 
 
 function exampleArgs(kind: string): string {
   return kind === 'predicate' ? '{ patterns: [/api/**] }' : '{ parts: 1 }'
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

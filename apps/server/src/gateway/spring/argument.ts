@@ -1,5 +1,6 @@
 import { parseDuration, TidegateError } from '@tidegate/core'
 import { quote } from '../../config-file/config-error.js'
+import { formatValue } from '../../config-file/value-kinds.js'
 import { compileRegExp, type LinearRegExp } from '../../linear-regexp.js'
 import { statusOf } from './status-names.js'
 
@@ -141,13 +142,6 @@ export function method(value: unknown): string {
 /** Creates the error of a value. The caller adds the position. */
 export function invalid(message: string, field?: string): TidegateError {
   return new TidegateError('OPTION_INVALID', message, field === undefined ? {} : { field })
-}
-
-export function formatValue(value: unknown): string {
-  if (typeof value === 'string') return quote(value)
-  if (value === null || value === undefined) return 'nothing'
-  if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' ? 'keys and values' : String(value)
 }
 
 const HOUR_MS = 3_600_000

@@ -3,6 +3,7 @@ import { type ConfigError, type Path, quote } from '../../config-file/config-err
 import { type ConfigDocument, readDocument } from '../../config-file/document.js'
 import { errorMessageWithoutField } from '../../config-file/factory.js'
 import { choiceOf, didYouMean } from '../../config-file/suggestions.js'
+import { formatValue, isFields } from '../../config-file/value-kinds.js'
 import { defineCounter, type PolicyTerms, RULE_ALGORITHMS } from './define-rule.js'
 import { addChild, type DescriptorNode } from './descriptor-node.js'
 import { resolveMergeKeys } from './merge-keys.js'
@@ -47,7 +48,7 @@ const MAX_REQUESTS_PER_UNIT = 4_294_967_295
 export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
   const document = readDocument(text, {}, {}, undefined, readScalar)
   const fields = resolveMergeKeys(document.value)
-  if (!isFields(fields)) {
+  if (!isReadableFields(fields)) {
     if (document.value !== undefined)
       document.addError(
         [],
@@ -80,9 +81,8 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     }
     for (const [i, entry] of value.entries()) {
       const at = [...path, i]
-      if (isFields(entry)) addDescriptor(parent, at, entry, prefix)
-      else
-        document.addError(at, `must be a descriptor, got ${formatValue(entry)}; write for example key: user`)
+      if (isReadableFields(entry)) addDescriptor(parent, at, entry, prefix)
+      else document.addError(at, `must be a descriptor, got ${format(entry)}; write for example key: user`)
     }
   }
 
@@ -125,7 +125,7 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     const { rate_limit: fields } = descriptor
     const path = [...descriptorPath, 'rate_limit']
     if (fields === undefined || fields === null) return undefined
-    if (!isFields(fields)) {
+    if (!isReadableFields(fields)) {
       document.addError(path, 'must have unit and requests_per_unit; write for example unit: minute')
       return undefined
     }
@@ -165,8 +165,8 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     document.addError(
       path,
       isUnreadable(value) && value.isQuoted
-        ? `must be a whole number, got ${formatValue(value)}; write it without quotes`
-        : `must be a whole number from 0 to ${MAX_REQUESTS_PER_UNIT.toLocaleString('en')}, got ${formatValue(value)}`,
+        ? `must be a whole number, got ${format(value)}; write it without quotes`
+        : `must be a whole number from 0 to ${MAX_REQUESTS_PER_UNIT.toLocaleString('en')}, got ${format(value)}`,
     )
     return 0
   }
@@ -219,10 +219,10 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     }
     return value.flatMap((entry, i) => {
       const at = [...path, i]
-      if (!isFields(entry)) {
+      if (!isReadableFields(entry)) {
         document.addError(
           at,
-          `must be a rate limit by name, got ${formatValue(entry)}; write for example - name: other`,
+          `must be a rate limit by name, got ${format(entry)}; write for example - name: other`,
         )
         return []
       }
@@ -238,7 +238,7 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
 
   function metadataAt(path: Path, value: unknown): Fields | undefined {
     if (value === undefined || value === null) return undefined
-    if (isFields(value)) return Object.keys(value).length === 0 ? undefined : value
+    if (isReadableFields(value)) return Object.keys(value).length === 0 ? undefined : value
     document.addError(path, 'must be keys and values; write for example name: value')
     return undefined
   }
@@ -264,7 +264,7 @@ function reportUnknown(
 function textAt(document: ConfigDocument, path: Path, value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
-  document.addError(path, `must be text, got ${formatValue(value)}; write it in quotes`)
+  document.addError(path, `must be text, got ${format(value)}; write it in quotes`)
   return ''
 }
 
@@ -272,17 +272,15 @@ function booleanAt(document: ConfigDocument, path: Path, value: unknown): boolea
   if (value === undefined || value === null) return false
   if (typeof value === 'boolean') return value
   const hint = isUnreadable(value) && value.isQuoted ? '; write it without quotes' : ''
-  document.addError(path, `must be true or false, got ${formatValue(value)}${hint}`)
+  document.addError(path, `must be true or false, got ${format(value)}${hint}`)
   return false
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isUnreadable(value)
+/** Whether a value is keys and values, and not a scalar that does not fit its field. */
+function isReadableFields(value: unknown): value is Fields {
+  return isFields(value) && !isUnreadable(value)
 }
 
-function formatValue(value: unknown): string {
-  if (isUnreadable(value)) return quote(value.source)
-  if (typeof value === 'string') return quote(value)
-  if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' && value !== null ? 'keys and values' : String(value)
+function format(value: unknown): string {
+  return isUnreadable(value) ? quote(value.source) : formatValue(value)
 }

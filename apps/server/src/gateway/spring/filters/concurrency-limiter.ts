@@ -1,4 +1,5 @@
-import { duration, formatValue, invalid, optional, text, wholeNumber, withDefault } from '../argument.js'
+import { formatValue } from '../../../config-file/value-kinds.js'
+import { duration, invalid, optional, text, wholeNumber, withDefault } from '../argument.js'
 import { defineFilter, type FilterContext } from '../filter.js'
 import { resolverName, USER_KEY_RESOLVER } from '../key-resolvers.js'
 

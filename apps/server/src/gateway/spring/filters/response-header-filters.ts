@@ -1,4 +1,5 @@
-import { formatValue, invalid, listOf, required, scalarText, text, withDefault } from '../argument.js'
+import { formatValue } from '../../../config-file/value-kinds.js'
+import { invalid, listOf, required, scalarText, text, withDefault } from '../argument.js'
 import { defineFilter } from '../filter.js'
 import { headerName } from '../header-names.js'
 

@@ -1,8 +1,8 @@
+import { formatValue } from '../../../config-file/value-kinds.js'
 import type { Retry as RouteRetry } from '../../route.js'
 import {
   durationMs,
   flag,
-  formatValue,
   invalid,
   listOf,
   method,

@@ -1,6 +1,7 @@
+import { formatValue } from '../../../config-file/value-kinds.js'
 import { readableCodings } from '../../token-budget/accept-encoding.js'
 import { type CostExpression, parseCost } from '../../token-budget/cost-expression.js'
-import { bytes, formatValue, invalid, required, text, withDefault } from '../argument.js'
+import { bytes, invalid, required, text, withDefault } from '../argument.js'
 import { defineFilter } from '../filter.js'
 import { resolverName, USER_KEY_RESOLVER } from '../key-resolvers.js'
 
