@@ -58,8 +58,27 @@ function springListen(document: ConfigDocument): ListenFields {
     typeof file === 'string' ? file.replace(/^file:(\/\/)?/, '') : undefined,
   )
   const isEnabled = at('ssl', 'enabled') !== false
+  if (isEnabled) reportMissingTls(document, certFile, keyFile)
   const tls = isEnabled && certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
   return { port: port as number | undefined, host: host as string | undefined, tls }
+}
+
+/** Without both files, the gateway would serve plain HTTP on a port that is meant for TLS. */
+function reportMissingTls(document: ConfigDocument, certFile: unknown, keyFile: unknown): void {
+  const ssl = ['server', 'ssl']
+  if (certFile === undefined && keyFile === undefined) {
+    if (document.at([...ssl, 'enabled']) !== true) return
+    const message =
+      'has no effect without certificate and certificate-private-key: the gateway serves plain HTTP; add both'
+    document.addWarning([...ssl, 'enabled'], message)
+  } else if (keyFile === undefined) {
+    const name = 'certificate-private-key'
+    document.addError([...ssl, name], `is missing; write for example ${name}: /etc/tidegate/tls.key`)
+  } else if (certFile === undefined)
+    document.addError(
+      [...ssl, 'certificate'],
+      'is missing; write for example certificate: /etc/tidegate/tls.crt',
+    )
 }
 
 /** The fields of an object, or of an address such as `127.0.0.1:8000`. */

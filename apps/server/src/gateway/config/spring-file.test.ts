@@ -53,6 +53,7 @@ describe('an unused option of a Spring file', () => {
     ['rate-limit: { max-requests: 60 }', 'these limits are not read'],
     ['app: {}\nspring.ratelimiter: {}', 'these limits are not read'],
     ['server.ssl.key-store: classpath:a.p12', 'write gateway: { listen: { tls'],
+    ['server.ssl.enabled: true', 'the gateway serves plain HTTP'],
     ['spring.cloud.gateway.discovery.locator.enabled: true', 'only the routes of the file'],
     [
       'spring.cloud.gateway.redis-rate-limiter.config.a.replenishRate: 1',
@@ -80,6 +81,15 @@ describe('an unused option of a Spring file', () => {
   ])('is an error if it is misspelled: %s', (yaml, error) => {
     expect(load(yaml)).toMatchObject({ errors: [expect.stringContaining(error)] })
   })
+})
+
+it.each([
+  ['certificate', 'certificate-private-key'],
+  ['certificate-private-key', 'certificate'],
+])('server.ssl.%s alone is an error', (name, missing) => {
+  const error = `server.ssl.${missing}: is missing; write for example ${missing}: /etc/tidegate/tls`
+  expect(load(`server.ssl.${name}: a.pem`)).toMatchObject({ errors: [expect.stringContaining(error)] })
+  expect(load(`server.ssl: { ${name}: a.pem, enabled: false }`)).toMatchObject({ warnings: [] })
 })
 
 describe('limits of a Spring file', () => {
