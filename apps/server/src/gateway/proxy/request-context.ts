@@ -135,6 +135,7 @@ export class RequestContext {
     this.track(releaseSlots?.())
   }
 
+  /** Adds the CORS headers and the request id to the headers of a response of the gateway. */
   private withOwnHeaders(headers?: Headers): Headers {
     const vary = [headers?.vary ?? [], this.corsHeaders?.vary ?? []].flat()
     return {
