@@ -93,6 +93,13 @@ describe('counting', () => {
     expect(tidegateStore(brokenStore()).resetAll).toBeUndefined()
   })
 
+  it('null is no store: it counts in this process, apart from others', async () => {
+    const [one, other] = [1, 2].map(() => storeFor(MINUTE, null as never))
+    expect([await hitsOf(one!, 2), await hitsOf(other!, 1)]).toStrictEqual([[1, 2], [1]])
+    await one!.resetAll?.()
+    expect([await hitsOf(one!, 1), await hitsOf(other!, 1)]).toStrictEqual([[1], [2]])
+  })
+
   it('counts apart from other stores after a reset, and together with those of its name', async () => {
     const memory = new MemoryStore()
     const limited = { ...MINUTE, limit: 5 }

@@ -1,4 +1,4 @@
-import { type OnStoreFailure, TidegateError, warn } from '@tidegate/core'
+import { type OnStoreFailure, randomId, TidegateError, warn } from '@tidegate/core'
 import { createEngine, type LimiterOrStore, parseOptions, type TidegateStoreOptions } from './engine.js'
 import { createExpiringMap } from './expiring-map.js'
 import { createHits, unlessUnavailable } from './hits.js'
@@ -130,7 +130,7 @@ export function createHitStore<Settings extends HitStoreSettings>(
   }
   if (engine.isInProcess && engine.limiter === undefined) {
     store.resetAll = async () => {
-      names.set(shared, policyName(name ?? 'hits', Math.random().toString(36).slice(2)))
+      names.set(shared, policyName(name ?? 'hits', randomId()))
     }
   }
   return store
@@ -140,11 +140,11 @@ const namesByStore = new WeakMap<LimiterOrStore, Map<string | symbol, string>>()
 
 /** The names under which counting on a store continues after its keys were reset. */
 function namesAfterReset(limiterOrStore: LimiterOrStore | undefined): Map<string | symbol, string> {
-  const names = limiterOrStore && namesByStore.get(limiterOrStore)
-  if (names !== undefined) return names
-  const added = new Map<string | symbol, string>()
-  if (typeof limiterOrStore === 'object') namesByStore.set(limiterOrStore, added)
-  return added
+  // Without a store, each `HitStore` has its own.
+  if (limiterOrStore === undefined || limiterOrStore === null) return new Map()
+  const names = namesByStore.get(limiterOrStore) ?? new Map<string | symbol, string>()
+  namesByStore.set(limiterOrStore, names)
+  return names
 }
 
 /** A hit above every limit. */

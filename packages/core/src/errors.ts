@@ -109,6 +109,22 @@ function showFunction(_: string, value: unknown): unknown {
   return typeof name === 'string' && /^[\w$]+$/.test(name) ? `[${kind} ${name}]` : `[${kind}]`
 }
 
+/** Like `show`, but lists only the property names of an object, because its values may be secrets. */
+export function showKeys(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return show(value)
+  const names = Object.keys(value)
+  const list = names.slice(0, MAX_KEYS).join(', ')
+  if (names.length === 0) return 'an object without properties'
+  return `an object with ${list}${names.length > MAX_KEYS ? ', …' : ''}`
+}
+
+const MAX_KEYS = 10
+
+/** Hides the user and the password of a URL, however they are written. */
+export function redactUrl(url: string): string {
+  return url.replace(/^([a-z+]*:)?(\/\/)?.*@/is, '$1$2…@')
+}
+
 /**
  * Throws `OPTION_INVALID` if `options` is not an object or has a field that is not in `optionNames`. `caller` is the name
  * of the function in the message, such as `'createLimiter()'`.

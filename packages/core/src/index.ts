@@ -7,7 +7,9 @@ export {
   ERROR_CODES,
   type ErrorCode,
   errorDocs,
+  redactUrl,
   show,
+  showKeys,
   TidegateError,
   unknownName,
 } from './errors.js'
@@ -38,6 +40,7 @@ export {
   definePolicy,
   type FixedWindowOptions,
   type FixedWindowPolicy,
+  factoryName,
   fixedWindow,
   type LeakyBucketOptions,
   type LeakyBucketPolicy,

@@ -28,6 +28,7 @@ export const platformTimers: Timers = {
 export interface Alarm {
   /** Runs the callback at this time of `timers.now()`, or earlier if an earlier time was requested. */
   setBy(ms: number): void
+  /** Drops all requested times. */
   cancel(): void
 }
 
@@ -49,7 +50,10 @@ export function createAlarm(timers: Timers, run: () => void): Alarm {
       timer = timers.after(Math.max(1, Math.ceil(ms - timers.now())), onTimer)
       timers.unref(timer)
     },
-    cancel: () => timers.cancel(timer),
+    cancel() {
+      timers.cancel(timer)
+      dueMs = Number.POSITIVE_INFINITY
+    },
   }
 }
 

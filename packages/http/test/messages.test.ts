@@ -17,7 +17,7 @@ it.each<[object, string]>([
   [{ ...numbers, refund: true }, 'has no option "refund"; did you mean "refundWhen"?'],
   [
     { ...numbers, trustProxy: true },
-    'has no option "trustProxy"; write proxies: { hops: 1 }, for the proxies in front.',
+    'has no option "trustProxy"; write proxies: { hops: 1 } for the proxies in front of the server.',
   ],
   [{ ...numbers, trustProxy: 2 }, 'write proxies: { hops: 2 }'],
   [{ ...numbers, trustedProxies: ['10.0.0.0/8'] }, "write proxies: { trusted: ['10.0.0.0/8'] }"],

@@ -138,3 +138,12 @@ it('nothing is reported without a mount path, or with warnings: false', async ()
   expect(await send('/api/login')).toStrictEqual([200])
   expect(await warnings.read()).toStrictEqual([])
 })
+
+it('rules also apply in a notFound handler of Hono, which no route matches', async () => {
+  const limit = forHono(rulesFor('/login'))
+  const app = new Hono()
+  app.notFound(async (context) => (await limit(context, async () => {})) ?? context.text('not found', 404))
+  expect(await statusesOf(['/other', '/login', '/login'], (path) => app.request(path))).toStrictEqual([
+    404, 404, 429,
+  ])
+})

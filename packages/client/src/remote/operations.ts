@@ -13,7 +13,7 @@ export function createOperations(
     const response = await gate(call, () => sendRequest({ method: 'POST', path, json }))
     // An unknown policy is a 404 too, but has a field.
     if (response.status === 404 && response.body.field === undefined) {
-      const message = `The service does not support ${operation} in its version. Update the service.`
+      const message = `This version of the service does not support ${operation}. Update the service.`
       throw new TidegateError('OPERATION_UNSUPPORTED', message, { field: 'store' })
     }
     return response

@@ -108,7 +108,9 @@ export function parseUrl(value: unknown): string {
 export function parseToken(field: string, value: unknown): string | undefined {
   if (value === undefined || (typeof value === 'string' && /^[!-~]+$/.test(value))) return value
   // Without the value, which may be a token with a line break at its end.
-  const message = `${field} must be a string of visible ASCII characters without spaces, got another ${typeof value}. Check for a line break at its end.`
+  const received =
+    typeof value === 'string' ? 'a string with other characters' : `a value of the type ${typeof value}`
+  const message = `${field} must be a string of visible ASCII characters without spaces, got ${value === '' ? 'an empty string' : received}. Check for a line break at its end.`
   throw optionInvalid(field, message)
 }
 

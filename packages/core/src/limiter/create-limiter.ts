@@ -3,7 +3,7 @@ import { assertOptions, show, TidegateError } from '../errors.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
 import { optionInvalid } from '../options.js'
 import { isPolicy } from '../policy/assert-policy.js'
-import { assertPolicy, type Policy } from '../policy/index.js'
+import { assertPolicy, factoryName, type Policy } from '../policy/index.js'
 import { TEST_ENVIRONMENT } from '../resilience/index.js'
 import { acquire } from '../slots/acquire.js'
 import { createRenewals, renewals } from '../slots/renewals.js'
@@ -113,10 +113,9 @@ function assertOnlyKey(others: readonly unknown[]): void {
 }
 
 function policyAsOptions({ algorithm }: Policy): TidegateError {
-  const factory = algorithm.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
   return optionInvalid(
     'policy',
-    `createLimiter() takes options, got a policy. Write createLimiter({ policy: ${factory}({ … }) }).`,
+    `createLimiter() takes options, got a policy. Write createLimiter({ policy: ${factoryName(algorithm)}({ … }) }).`,
   )
 }
 

@@ -10,11 +10,11 @@ export function createRefunds(store: Store, policy: Policy) {
 
   return function refund(key: string, decision: Decision, cost = decision?.cost): MaybePromise<number> {
     if (typeof decision !== 'object' || decision === null) {
-      const message = `decision must be a decision of check, got ${show(decision)}. Write for example refund(key, await check(key)).`
+      const message = `decision must be a decision returned by check, got ${show(decision)}. Write for example refund(key, await check(key)).`
       throw invalid(message, 'decision')
     }
     if (decision.policy !== policy.name) {
-      const message = `decision must be a decision of this limiter's policy "${policy.name}", got a decision of "${decision.policy}". Refund it through the limiter that made it.`
+      const message = `decision must be a decision of this limiter's policy "${policy.name}", got a decision of the policy "${decision.policy}". Refund it through the limiter that made it.`
       throw invalid(message, 'decision')
     }
     // The settlement would give the same units back again.

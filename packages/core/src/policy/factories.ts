@@ -92,3 +92,8 @@ export function leakyBucket(options: LeakyBucketOptions): LeakyBucketPolicy {
 export function concurrency(options: ConcurrencyOptions): ConcurrencyPolicy {
   return define('concurrency', options)
 }
+
+/** The name of the function that makes policies of an algorithm: `tokenBucket` for `token-bucket`. */
+export function factoryName(algorithm: string): string {
+  return algorithm.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -3,6 +3,7 @@ export { assertRatePolicy } from './assert-rate-policy.js'
 export { ALGORITHM_NAMES, definePolicy } from './define.js'
 export {
   concurrency,
+  factoryName,
   fixedWindow,
   leakyBucket,
   slidingWindowCounter,

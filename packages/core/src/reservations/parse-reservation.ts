@@ -1,4 +1,4 @@
-import { show, TidegateError } from '../errors.js'
+import { show, TidegateError, unknownName } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type RatePolicy } from '../policy/index.js'
 import { randomId } from '../store/random-id.js'
@@ -37,7 +37,7 @@ export function parseReserve(requests: readonly TakeRequest[], options: ReserveO
   }
   for (const field of Object.keys(options)) {
     if (OPTIONS.includes(field)) continue
-    throw invalid(field, `A reserve has no option ${show(field)}; it takes ${OPTIONS.join(', ')}.`)
+    throw invalid(field, `A reserve has no option ${unknownName(field, OPTIONS)}.`)
   }
   const { id = randomId(), ttl = DEFAULT_TTL_MS, maxOpen = MAX_OPEN } = options
   assertId(id)

@@ -42,7 +42,7 @@ function openRecords(records: readonly ReservationRecord[], now: number): Reserv
 export interface RecordList {
   /** Oldest first. Some of them may have lapsed. */
   records: ReservationRecord[]
-  /** From this time, and before the next, no record has lapsed. Then the records need not be looked through. */
+  /** From `openFrom` until just before `openBefore`, no record has lapsed. */
   openFrom: number
   openBefore: number
 }

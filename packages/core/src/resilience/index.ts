@@ -91,10 +91,6 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
       setUp(breakers.state() === 'closed', error)
     },
   })
-  traits.onReachable?.(breakers.retrySoon)
-  traits.onUnreachable?.((error) => {
-    if (!hasResponded && !isClosed) setUp(false, error)
-  })
   const waitMs = () => Math.max(SHORTEST_WAIT_MS, Math.ceil(breakers.waitMs()))
   const counts = createLocalCounts({ clock, now: timers.now, waitMs })
   const fallback = createFallback({
@@ -114,6 +110,12 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
   let isClosed = false
   /** Calls that time out at the same time share an error, so the breaker counts one failure. */
   let timeout = { atMs: -1, error: undefined as unknown }
+
+  // After the state, because a store can call a listener immediately.
+  traits.onReachable?.(breakers.retrySoon)
+  traits.onUnreachable?.((error) => {
+    if (!hasResponded && !isClosed) setUp(false, error)
+  })
 
   function emit(event: FailureEvent): void {
     // An error of the listener must not fail a request, so it becomes a warning.

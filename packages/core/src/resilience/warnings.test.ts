@@ -84,6 +84,12 @@ it('a failed attempt to connect is reported once and without a check, until the 
   expect(await codes()).toHaveLength(2)
 })
 
+it('a store can report a failed attempt to connect immediately', async () => {
+  const onUnreachable = (listener: (error: unknown) => void) => listener(new Error('connect ECONNREFUSED'))
+  setUp({ traits: { onUnreachable } } as FailureOptions)
+  expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE'])
+})
+
 it('a store that has never answered prints a warning at its first failure', async () => {
   const { store, guarded, pass } = setUp({ connectTimeoutMs: 300 })
   store.state = 'hanging'

@@ -13,6 +13,10 @@ it.each<[string, unknown, string]>([
   ['a TLS URL', 'rediss://host/1', "store: new RedisStore('rediss://host/1')"],
   ['a cluster', 'redis+cluster://one,two', "store: new RedisStore('redis+cluster://one,two')"],
   ['a URL with a password', 'redis://user:secret@host', "new RedisStore('redis://…@host')"],
+  ['a password with @ and /', 'redis://user:sec@secret/secret@host', "new RedisStore('redis://…@host')"],
+  ['a URL without slashes', 'redis:user:secret@host', "new RedisStore('redis:…@host')"],
+  ['options with a password', { host: 'a', password: 'secret' }, 'got an object with host, password. Write'],
+  ['a limiter', createLimiter({ policy }), 'got a limiter. Write store: limiter.store.'],
   [
     'a store of express-rate-limit',
     { increment() {} },
@@ -20,7 +24,7 @@ it.each<[string, unknown, string]>([
   ],
   ['a client of ioredis', { evalsha() {} }, `${IMPORT} and store: new RedisStore(client).`],
   ['a client of node-redis', { evalSha() {} }, 'store: new RedisStore(client).'],
-  ['an object', { get() {} }, 'got {"get":[function get]}. Write store: new MemoryStore(), or leave it out.'],
+  ['an object', { get() {} }, 'got an object with get. Write store: new MemoryStore(), or leave it out.'],
   ['a number', 5, 'got 5.'],
 ])('%s as store is an error with the line to write', (_, store, line) => {
   const create = () => createLimiter({ policy, store: store as never })
@@ -38,7 +42,9 @@ it.each([
   expect(wrapUrl).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', field: 'store' }))
   expect(wrapUrl).toThrow(`${name}(new RedisStore('redis://…@host')).`)
   expect(wrapUrl).not.toThrow('secret')
-  expect(() => wrap({} as never)).toThrow(`got {}. Write ${name}(new MemoryStore()).`)
+  expect(() => wrap({} as never)).toThrow(
+    `got an object without properties. Write ${name}(new MemoryStore()).`,
+  )
 })
 
 it('a policy function without options reports example options', () => {

@@ -11,6 +11,7 @@ import {
   type Slot,
   type Store,
   show,
+  showKeys,
   slidingWindowCounter,
   TidegateError,
 } from '@tidegate/core'
@@ -152,7 +153,7 @@ function limiterOf(options: MethodRateLimitOptions<never>): AnyLimiter {
     if (typeof limiter?.check === 'function' && store === undefined && failure === undefined) return limiter
     throw optionInvalid(
       'limiter',
-      `limiter must be made by createLimiter(), which also takes store and failure, got ${show(limiter)}. Write for example createLimiter({ policy, store }).`,
+      `limiter must be made by createLimiter(), which also takes store and failure, got ${showKeys(limiter)}. Write for example createLimiter({ policy, store }).`,
     )
   }
   const unnamed = policy ?? slidingWindowCounter({ limit: limit!, window: window! })

@@ -74,10 +74,13 @@ export function rateLimit(options: HonoRateLimitOptions): MiddlewareHandler {
   }
 }
 
-/** The base path of the application that the middleware is used in. Older versions of Hono do not expose it. */
+/**
+ * The base path of the application that the middleware is used in. Older versions of Hono do not expose it, and no route
+ * matches in a `notFound` handler.
+ */
 function mountOf({ req }: Context): string | undefined {
-  const { basePath = '/' } = req.matchedRoutes[req.routeIndex] as Partial<RouterRoute>
-  return basePath === '/' ? undefined : basePath
+  const route = req.matchedRoutes[req.routeIndex] as Partial<RouterRoute> | undefined
+  return route?.basePath === '/' ? undefined : route?.basePath
 }
 
 /**

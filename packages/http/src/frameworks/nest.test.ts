@@ -179,7 +179,7 @@ describe('the guard of NestJS', () => {
   })
 
   it('rejects invalid options when the module is created', async () => {
-    expect(() => RateLimitModule.forRoot({})).toThrow(/The limit must be limit and window/)
+    expect(() => RateLimitModule.forRoot({})).toThrow(/Exactly one limit is required/)
     expect(() => RateLimitModule.forRoot({ policy: one, cost: 2 })).toThrow(/can never be allowed/)
     expect(() => RateLimitModule.forRoot({ global: false, windowMs: 5000 } as never)).toThrow(
       /Replace windowMs: 5000 with window: '5s', start: 'first-request'\./,

@@ -1,4 +1,12 @@
-import { type Decision, type MaybePromise, optionInvalid, type Policy, type Slot, show } from '@tidegate/core'
+import {
+  type Decision,
+  type MaybePromise,
+  optionInvalid,
+  type Policy,
+  type Slot,
+  show,
+  showKeys,
+} from '@tidegate/core'
 import type { KeyResolver } from '../keys/resolvers.js'
 import type { RequestFacts } from '../request.js'
 import type { Checker } from './checker.js'
@@ -24,7 +32,7 @@ export function checkByLimiter<Request>(
   reportKeyUndefined: (facts: RequestFacts) => void,
 ): Checker<Request> {
   if (typeof limiter !== 'object' || limiter === null || typeof limiter.check !== 'function') {
-    const message = `limiter must be made by createLimiter(), got ${show(limiter)}. Write limiter: createLimiter({ policy: fixedWindow({ limit: 100, window: '1m' }) }).`
+    const message = `limiter must be made by createLimiter(), got ${showKeys(limiter)}. Write limiter: createLimiter({ policy: fixedWindow({ limit: 100, window: '1m' }) }).`
     throw optionInvalid('limiter', message)
   }
   const policy = typeof limiter.policy === 'object' ? limiter.policy : undefined

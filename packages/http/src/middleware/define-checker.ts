@@ -80,10 +80,10 @@ function assertOneLimit(options: CheckerOptions<never>): void {
   const ways: string[] = LIMIT_OPTIONS.filter((name) => options[name] !== undefined)
   if (hasNumbers(options)) ways.unshift(options.algorithm ?? 'limit and window')
   if (ways.length !== 1) {
-    const got = ways.length === 0 ? 'no limit' : ways.join(' and ')
+    const got = ways.length === 0 ? 'none' : ways.join(' and ')
     throw optionInvalid(
       ways.length === 0 ? 'limit' : ways.at(-1)!,
-      `The limit must be limit and window, or one of policy, rules and limiter, got ${got}. Write for example limit: 100, window: '1m'.`,
+      `Exactly one limit is required: limit and window, policy, rules, or limiter, got ${got}. Write for example limit: 100, window: '1m'.`,
     )
   }
   const [way] = ways

@@ -2,6 +2,7 @@ import {
   type AlgorithmName,
   type Duration,
   definePolicy,
+  factoryName,
   type LeaseOptions,
   type OnStoreFailure,
   optionInvalid,
@@ -81,9 +82,8 @@ export function policyOf(options: PolicyFields): Policy {
 /** The call that makes a policy of these fields: `fixedWindow({ limit: 5, window: '1m' })`. */
 export function policyCode(fields: object): string {
   const { algorithm = 'fixed-window', name: _, ...others } = fields as Record<string, unknown>
-  const factory = String(algorithm).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
   const entries = Object.entries(others).filter(([field]) =>
     (POLICY_FIELDS as readonly string[]).includes(field),
   )
-  return `${factory}({ ${entries.map(([field, value]) => `${field}: ${typeof value === 'string' ? `'${value}'` : show(value)}`).join(', ')} })`
+  return `${factoryName(String(algorithm))}({ ${entries.map(([field, value]) => `${field}: ${typeof value === 'string' ? `'${value}'` : show(value)}`).join(', ')} })`
 }

@@ -115,7 +115,7 @@ export function assertRateLimitOptions(
     if (!PROXY_SETTINGS.includes(field)) continue
     throw optionInvalid(
       field,
-      `${name} has no option ${show(field)}; write ${proxiesCode(value)}, for the proxies in front.`,
+      `${name} has no option ${show(field)}; write ${proxiesCode(value)} for the proxies in front of the server.`,
     )
   }
   assertOptions(name, options, optionNames)
@@ -168,7 +168,7 @@ export function assertFits(
   if (queue === true && policies.length > 0 && !policies.some(isLeaky)) {
     throw optionInvalid(
       'queue',
-      `queue needs a leaky bucket, which has the delays of requests, got ${policies.map(({ algorithm }) => algorithm).join(', ')}. Write for example policy: leakyBucket({ capacity: 20, leakRate: '5/1s' }).`,
+      `queue needs a leaky bucket, because no other algorithm delays requests, got ${policies.map(({ algorithm }) => algorithm).join(', ')}. Write for example policy: leakyBucket({ capacity: 20, leakRate: '5/1s' }).`,
     )
   }
   if (queue === true && typeof limiter?.policy === 'string') {

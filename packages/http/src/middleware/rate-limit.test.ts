@@ -48,7 +48,12 @@ describe('invalid options', () => {
   const remote = { check: limiter.check }
   const slow = leakyBucket({ capacity: 1000, leakRate: '1/1h', name: 'slow' })
   it.each<[string, object, string | undefined, RegExp]>([
-    ['no limit', {}, 'limit', /must be limit and window, .*got no limit.*limit: 100, window: '1m'/],
+    [
+      'no limit',
+      {},
+      'limit',
+      /^Exactly one limit is required: limit and window, .*got none.*limit: 100, window: '1m'/,
+    ],
     ['two limits', { limiter, policy: two }, 'policy', /got limiter and policy/],
     [
       'an unknown option',

@@ -26,6 +26,11 @@ it.each([
     /got an object with host, password\. Write for example/,
   ],
   ['a Sentinel client of node-redis', sentinel, /redis\+sentinel:\/\/host1,host2\/name/],
+  [
+    'a client of node-redis with callbacks',
+    () => createClient().legacy(),
+    /got an object with ACL_CAT, (\w+, ){9}…\. Write for example new RedisStore\("redis:\/\/localhost:6379"\)\.$/,
+  ],
   ['nothing', () => undefined, /new RedisStore\("redis:\/\/localhost:6379"\)/],
   ['an object that is not a client', () => ({ get: () => {} }), /an ioredis client or a node-redis client/],
 ])('rejects %s when the store is created, and has advice', (_, client, message) => {

@@ -1,4 +1,4 @@
-import { show, TidegateError } from '@tidegate/core'
+import { show, showKeys, TidegateError } from '@tidegate/core'
 
 /** The operations of a Redis client that the store uses. */
 export interface RedisConnection {
@@ -80,16 +80,22 @@ export function connectionOf(client: unknown): RedisConnection {
       return ofNodeRedisCluster(client as NodeRedisCluster)
     if (hasMethod(client, 'sendCommand') && ('isOpen' in client || hasMethod(client, 'connect')))
       return ofNodeRedis(client as NodeRedisClient)
-    if ('sendCommand' in client || 'sendCommandCluster' in client) throw notRateLimitRedis(client)
+    if (isPlainObject(client) && ('sendCommand' in client || 'sendCommandCluster' in client))
+      throw notRateLimitRedis(client)
   }
   throw new TidegateError(
     'OPTION_INVALID',
-    `RedisStore needs a Redis URL, an ioredis client or a node-redis client, got ${shape(client)}. Write for example new RedisStore("redis://localhost:6379").`,
+    `RedisStore needs a Redis URL, an ioredis client or a node-redis client, got ${showKeys(client)}. Write for example new RedisStore("redis://localhost:6379").`,
   )
 }
 
 function hasMethod(client: object, name: string): boolean {
   return typeof (client as Record<string, unknown>)[name] === 'function'
+}
+
+/** Unlike options, clients are objects of a class. */
+function isPlainObject(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype
 }
 
 /**
@@ -101,15 +107,9 @@ function notRateLimitRedis(options: object): TidegateError {
   const own = prefix === undefined ? '' : `, { prefix: ${typeof prefix === 'string' ? show(prefix) : '…'} }`
   return new TidegateError(
     'OPTION_INVALID',
-    `RedisStore accepts a URL or a Redis client, got an object with ${Object.keys(options).join(', ')}, as for rate-limit-redis. Pass the client itself: new RedisStore(client${own}).`,
+    `RedisStore accepts a URL or a Redis client, got ${showKeys(options)}, as for rate-limit-redis. Pass the client itself: new RedisStore(client${own}).`,
     { field: 'redis' },
   )
-}
-
-/** Without the values: they may be secrets. */
-function shape(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return show(value)
-  return `an object with ${Object.keys(value).slice(0, 10).join(', ') || 'no properties'}`
 }
 
 async function leaveOpen(): Promise<void> {}

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
-import { show, TidegateError } from '@tidegate/core'
+import { redactUrl, show, TidegateError } from '@tidegate/core'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { ofIoredis, type RedisConnection } from './adapters.js'
 import { unref, watchNodes } from './cluster-nodes.js'
@@ -233,10 +233,9 @@ function hostOf(url: string, text: string, defaultPort: number): Host {
 
 function invalid(url: string, why: string): TidegateError {
   // Never with the password, because the message may be logged.
-  const redactedUrl = url.replace(/^([a-z+]*:)?(\/\/)?.*@/is, '$1$2…@')
   return new TidegateError(
     'OPTION_INVALID',
-    `${show(redactedUrl)} is not a valid Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
+    `${show(redactUrl(url))} is not a valid Redis address: ${why}. Write redis://host:6379, rediss://user:password@host, redis+sentinel://host1,host2/name or redis+cluster://host1,host2.`,
     { field: 'url' },
   )
 }
