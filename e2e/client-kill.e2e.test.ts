@@ -56,7 +56,7 @@ it('connections cut every 100 ms: unwritten checks wait, written checks are not 
         'no check fails that was not written; a written check without a reply gets the policy’s fallback and is not sent again',
       seen:
         `${whole(load.made.length)} checks, ${CUTS} cuts: ${whole(failed.length)} failed, ${unwritten} of them ` +
-        `unwritten; Redis executed ${whole(executed)}: the ${whole(answered)} answered ones and ${executed - answered} ` +
+        `unwritten; Redis executed ${whole(executed)}: the ${whole(answered)} with a reply and ${executed - answered} ` +
         `failed ones, none twice`,
       figures: {
         checks: load.made.length,

@@ -51,7 +51,7 @@ it('`closed` without Redis: 503 with Retry-After and a problem body for every ch
       fault: '`closed` with Redis down',
       promise: '503, Retry-After, problem body',
       seen:
-        `${whole(lost.length)} checks answered 503 with Retry-After: ${jsonResponse.headers['retry-after']}, none allowed; ` +
+        `${whole(lost.length)} checks got 503 with Retry-After: ${jsonResponse.headers['retry-after']}, none allowed; ` +
         `200 and 429 again ${whole(Math.max(0, backAfterMs))} ms after the restart`,
       figures: { checks: load.made.length, lost: lost.length, backAfterMs },
     })

@@ -105,7 +105,7 @@ it('a lost node of a cluster: other slots keep exact limits, its own follow the 
       fault: 'a cluster’s primary killed; then the whole cluster',
       promise: 'other slots keep exact limits; the lost slots follow the policy',
       seen:
-        `${whole(others.length)} checks of other slots, ${othersLost.length} answered without Redis; ` +
+        `${whole(others.length)} checks of other slots, ${othersLost.length} decided without Redis; ` +
         `${whole(ownLost.length)} of ${whole(own.length)} checks of the lost slots without Redis; exact ` +
         `${whole(Math.max(0, backAfterMs))} ms after the cluster was up again, ${whole(Math.max(0, upAfterMs))} ms after ` +
         `the loss of all nodes`,

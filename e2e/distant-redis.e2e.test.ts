@@ -38,12 +38,12 @@ it('Redis 30 ms away, 400 checks a second, default deadline: the store decides',
     service: figuresOf(made.service.filter(wasAsFar)),
   }
   const inWords = ({ checks, withoutStore, p50Ms }: ReturnType<typeof figuresOf>) =>
-    `${withoutStore} of ${whole(checks)} checks answered without Redis, latency p50 ${whole(p50Ms)} ms`
+    `${withoutStore} of ${whole(checks)} checks decided without Redis, latency p50 ${whole(p50Ms)} ms`
   report({
     name: 'distant-redis',
     place: 15,
     fault: `Redis ${2 * EACH_WAY_MS} ms away, ${PER_SECOND} checks a second`,
-    promise: 'less than 0.1 % answered without Redis at the default deadline',
+    promise: 'less than 0.1 % decided without Redis at the default deadline',
     seen: `library: ${inWords(figures.library)}; service: ${inWords(figures.service)}`,
     figures: Object.fromEntries(
       Object.entries(figures).flatMap(([name, one]) =>

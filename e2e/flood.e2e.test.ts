@@ -237,9 +237,9 @@ describe('a flood of a healthy Redis through a process on one core', () => {
       promise:
         'no response `open`; other clients stay limited; no 503 for other clients of a `closed` policy; the breaker stays closed',
       seen:
-        `${whole(seen.checks)} checks in ${seen.bursts} bursts: 0 answered \`open\`, ${whole(seen.local)} by local count; ` +
+        `${whole(seen.checks)} checks in ${seen.bursts} bursts: 0 decided \`open\`, ${whole(seen.local)} by local count; ` +
         `a used-up key of another client denied ${whole(seen.denied)} of ${whole(seen.denied)} times; ` +
-        `${whole(seen.strict)} requests under a \`closed\` policy, 0 answered 503`,
+        `${whole(seen.strict)} requests under a \`closed\` policy, 0 got 503`,
       figures: { ...seen, ...figures },
     })
   })

@@ -70,7 +70,7 @@ it('Redis that hangs and continues: it then executes only the checks on the wire
       promise:
         'the same; afterwards Redis executes only checks that were on the wire when it stopped, and probes',
       seen:
-        `${inWords(figures)}; of ${whole(unanswered.length)} unanswered checks, Redis executed ` +
+        `${inWords(figures)}; of ${whole(unanswered.length)} checks without a reply, Redis executed ` +
         `${executedLate} later: ${onTheWire} were on the wire, ${probes} were probes`,
       figures: { ...figures, unanswered: unanswered.length, onTheWire, probesOfTally: probes, executedLate },
     })

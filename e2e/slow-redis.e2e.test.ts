@@ -72,8 +72,8 @@ it('Redis that responds late, partly or not at all: every check is decided withi
     report({
       name: 'slow-redis',
       place: 3,
-      fault: 'Redis answering 200 ms late, 2 s late, in part, not at all',
-      promise: 'every answer within the deadline (50 ms) and a margin (50 ms)',
+      fault: 'Redis responding 200 ms late, 2 s late, in part, not at all',
+      promise: 'every decision within the deadline (50 ms) and a margin (50 ms)',
       seen:
         `${whole(made.length)} checks, the slowest ${whole(slowestMs)} ms; limits exact ` +
         `${whole(highest(backMs))} ms after each fault at the latest`,

@@ -6,10 +6,10 @@ import { cpus } from 'node:os'
 const PAGE = new URL('../docs/operators/reliability.md', import.meta.url)
 const [BEGIN, END] = ['<!-- faults -->\n', '<!-- end of faults -->']
 
-const names = readdirSync(new URL('.', import.meta.url))
-  .filter((name) => name.endsWith('.e2e.test.ts'))
-  .map((name) => name.replace('.e2e.test.ts', ''))
-const runs = names.map(resultOf).sort((a, b) => a.place - b.place)
+const tests = namesIn('.', '.e2e.test.ts')
+// A test can have a second row, such as `distant-redis-leased` of `distant-redis`.
+const more = namesIn('results', '.json').filter((name) => tests.some((test) => name.startsWith(`${test}-`)))
+const runs = [...tests, ...more].map(resultOf).sort((a, b) => a.place - b.place)
 
 const [before = '', rest] = readFileSync(PAGE, 'utf8').split(BEGIN)
 const after = rest?.split(END)[1]
@@ -24,6 +24,17 @@ const table = [
 ]
 writeFileSync(PAGE, `${before}${BEGIN}\n${table.join('\n')}\n\n${END}${after}`)
 console.log(`${runs.length} rows written to docs/operators/reliability.md`)
+
+/**
+ * The names of the files with this ending, without the ending.
+ * @param {string} folder
+ * @param {string} ending
+ */
+function namesIn(folder, ending) {
+  return readdirSync(new URL(folder, import.meta.url))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => name.slice(0, -ending.length))
+}
 
 /**
  * @param {string} name

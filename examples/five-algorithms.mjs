@@ -34,7 +34,7 @@ for (const { title, policies, arrivals } of patterns) {
 }
 
 console.log(`${bold('What to try next')}
-  Move the first burst to 09:30:00. Only the two buckets allow more of the second one. Why?
+  Move the first burst to 09:30:00. Only the two buckets then allow more of the second burst. Why?
   Let the steady client send a request every 50 ms. Which algorithm allows the most, and which has the shortest wait?
   docs/users/algorithms.md helps to choose one, and README.md shows how to use it.`)
 

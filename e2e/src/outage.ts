@@ -67,7 +67,7 @@ function phasesInWords(made: readonly Made[], backMs: number): string {
 export function inWords(figures: ReturnType<typeof figuresOf>): string {
   const exactAfterMs = Math.max(0, figures.exactAfterMsInLibrary, figures.exactAfterMsInService)
   return (
-    `${whole(figures.checks)} checks, ${whole(figures.withoutStore)} of them answered without Redis, none failed; ` +
+    `${whole(figures.checks)} checks, ${whole(figures.withoutStore)} of them decided without Redis, none failed; ` +
     `the slowest took ${whole(figures.slowestMs)} ms; limits exact ${whole(exactAfterMs)} ms after it was back`
   )
 }

@@ -8,7 +8,7 @@ import { rateLimit } from '@tidegate/http/node'
 const limiter = createLimiter({ policy: leakyBucket({ capacity: 3, leakRate: '10/1m', name: 'search' }) })
 const limit = rateLimit({
   limiter,
-  // At this rate, each request before a held one adds six seconds to its wait.
+  // At this rate, a held request waits six seconds for each request before it.
   queue: process.env.QUEUE === 'yes',
   skip: (request) => request.url === '/health',
 })

@@ -94,7 +94,7 @@ function forward(request, response) {
 server.listen(Number(port), '127.0.0.1', () => {
   const address = server.address()
   console.log(
-    `http://127.0.0.1:${typeof address === 'object' ? address?.port : port} passes on to ${upstream}`,
+    `http://127.0.0.1:${typeof address === 'object' ? address?.port : port} forwards to ${upstream}`,
   )
 })
 process.once('SIGTERM', () => server.close(() => process.exit(0)))

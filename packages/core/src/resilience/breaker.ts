@@ -7,7 +7,7 @@ export interface Circuit {
   acquire(): Permit
   succeeded(permit: Permit): void
   failed(permit: Permit, error: unknown, how?: FailureDetails): void
-  /** Reports an outcome that is no evidence about the store's health. */
+  /** Reports an outcome that does not show whether the store is healthy. */
   ignored(permit: Permit): void
 }
 

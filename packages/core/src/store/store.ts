@@ -84,7 +84,7 @@ export interface StoreTraits {
   ready?(): Promise<void>
   /**
    * Returns the cached denial of a take, if there is one. With `isOverloaded`, also a denial that has expired from the
-   * cache but whose wait is not over. Default: there is no cache.
+   * cache but whose wait is not over. Default: no cache.
    */
   cachedDenial?(requests: readonly TakeRequest[], isOverloaded: boolean): TakeResult | undefined
   /**

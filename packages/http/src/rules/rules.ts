@@ -17,11 +17,11 @@ import { compilePathPattern } from './path-pattern.js'
 export interface RuleInput {
   /** A name for logs and events. */
   name: string
-  /** The conditions, all of which a request must meet. Default: every request matches. */
+  /** The conditions: a request must meet all of them. Default: every request matches. */
   match?: {
-    /** Path patterns, one of which must match: `/login`, `/users/{id}`, `/files/*`, `/api/**`. Default: any path. */
+    /** Path patterns: one must match, such as `/login`, `/users/{id}`, `/files/*`, `/api/**`. Default: any path. */
     path?: string | readonly string[]
-    /** Methods in upper case, one of which must match. `GET` includes `HEAD`. Default: any method. */
+    /** Methods in upper case: one must match. `GET` includes `HEAD`. Default: any method. */
     methods?: readonly string[]
     /** Required headers and their values; `*` matches any value. Default: any headers. */
     header?: Readonly<Record<string, string>>

@@ -291,7 +291,7 @@ describe('a response in the background', () => {
     }
   })
 
-  it('is no other response', () => {
+  it('is not confused with other responses', () => {
     const body = { ...queued, status: 'completed', background: false }
     expect(read(JSON_TYPE, JSON.stringify(body)).isBackground).toBe(false)
     const created = { type: 'response.created', response: { ...body, status: 'in_progress' } }
