@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
 import { expose } from '../../metrics/expose.js'
+import type { StreamCounts } from '../grpc/stream-guard.js'
 import type { AllRuleStats, RuleStats } from './rule-stats.js'
-import type { StreamCounts } from './stream-guard.js'
 
 /** Counters of the rate limit service for Envoy. */
 export interface RlsCounters {

@@ -1,4 +1,10 @@
-import { constants, type Http2Server, type Http2Session, type ServerHttp2Stream } from 'node:http2'
+import {
+  constants,
+  type Http2Server,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import type { Socket } from 'node:net'
 import { createClientShares } from '../../http/client-shares.js'
 
@@ -18,6 +24,20 @@ export interface StreamCounts {
 
 type AbortReason = 'memory' | 'slow_request' | 'unread_response'
 
+/** Bounds the memory and the time of one stream. */
+export interface GuardedStream {
+  /** Counts memory until the stream is closed. If there is too much, closes the stream and returns false. */
+  hold(bytes: number): boolean
+  /** The request has arrived, or a part of the response was written: the timeout begins again. */
+  progress(): void
+}
+
+export interface StreamGuard {
+  readonly counts: StreamCounts
+  /** Returns undefined if the stream is closed already. */
+  guard(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): GuardedStream | undefined
+}
+
 /** Concurrent streams of a connection. An Envoy has one connection for each worker. */
 export const MAX_STREAMS = 100
 const MAX_STREAMS_OF_TRUSTED = 1000
@@ -30,15 +50,13 @@ const CHUNK_BYTES = 256
 
 /**
  * Bounds the memory of streams: of requests that do not arrive, of responses that are not read, and of streams that stay
- * open. The listeners for `stream` must have been added before.
+ * open.
  */
-export function guardStreams(server: Http2Server, options: StreamGuardOptions): StreamCounts {
+export function createStreamGuard(server: Http2Server, options: StreamGuardOptions): StreamGuard {
   const { clientOf, maxMessageBytes, timeoutMs } = options
   const memory = createClientShares(MAX_BYTES)
   const clients = new WeakMap<Http2Session, string | undefined>()
   const aborted = { memory: 0, slow_request: 0, unread_response: 0 }
-  const handlers = server.listeners('stream')
-  server.removeAllListeners('stream')
 
   server.on('session', (session: Http2Session) => {
     const client = clientOf(session.socket as Socket)
@@ -46,18 +64,24 @@ export function guardStreams(server: Http2Server, options: StreamGuardOptions): 
     if (client === undefined) session.settings({ maxConcurrentStreams: MAX_STREAMS_OF_TRUSTED })
   })
 
-  server.on('stream', (stream: ServerHttp2Stream, headers: Headers, ...more: unknown[]) => {
+  function guard(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): GuardedStream | undefined {
     const { session } = stream
-    if (session === undefined) return
+    if (session === undefined) return undefined
     const client = clients.get(session)
     let heldBytes = 0
-    let timer = setTimeout(abort, timeoutMs, 'slow_request').unref()
+    let isRequestDue = true
+    const timer = setTimeout(onTimeout, timeoutMs).unref()
     stream.on('error', () => {})
     stream.once('close', () => {
       clearTimeout(timer)
       memory.give(client, heldBytes)
       heldBytes = 0
     })
+
+    function onTimeout(): void {
+      if (isRequestDue) abort('slow_request')
+      else if (stream.writableLength > 0 || stream.writableFinished) abort('unread_response')
+    }
 
     function abort(reason: AbortReason): void {
       aborted[reason]++
@@ -68,59 +92,29 @@ export function guardStreams(server: Http2Server, options: StreamGuardOptions): 
 
     function hold(bytes: number): boolean {
       if (stream.closed) return false
-      const isHeld = memory.take(client, bytes)
-      if (isHeld) heldBytes += bytes
+      const isHeld = memory.take(client, bytes + CHUNK_BYTES)
+      if (isHeld) heldBytes += bytes + CHUNK_BYTES
       else abort('memory')
       return isHeld
     }
 
-    function expectToBeRead(): void {
-      clearTimeout(timer)
-      timer = setTimeout(() => {
-        if (stream.writableLength > 0 || stream.writableFinished) abort('unread_response')
-      }, timeoutMs).unref()
+    if (!hold(STREAM_BYTES + bytesOf(headers, maxMessageBytes))) return undefined
+    return {
+      hold,
+      progress() {
+        isRequestDue = false
+        if (!stream.closed) timer.refresh()
+      },
     }
+  }
 
-    if (!hold(STREAM_BYTES + bytesOf(headers, maxMessageBytes))) return
-    const { push, write } = stream
-    stream.push = (chunk: Buffer | null) => {
-      if (chunk === null) {
-        clearTimeout(timer)
-        return push.call(stream, null)
-      }
-      // The rest of a request with an early response is discarded.
-      if (stream.writableEnded) return push.call(stream, chunk)
-      // A copy: a chunk keeps everything in memory that was read from the connection at once.
-      return hold(chunk.length + CHUNK_BYTES) && push.call(stream, copyOf(chunk))
-    }
-    stream.write = ((chunk: Buffer, ...rest: [BufferEncoding]) => {
-      if (!hold(chunk.length + CHUNK_BYTES)) return false
-      expectToBeRead()
-      return write.call(stream, chunk, ...rest)
-    }) as typeof write
-    stream.once('finish', () => {
-      if (stream.readableEnded) expectToBeRead()
-      // The response is complete, so the rest of the request is not needed.
-      else stream.close(constants.NGHTTP2_NO_ERROR)
-    })
-    for (const handler of handlers) handler.call(server, stream, headers, ...more)
-  })
-  return { aborted }
+  return { counts: { aborted }, guard }
 }
-
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The bytes of the headers, and those of the message before it arrives if it can be compressed. */
-function bytesOf(headers: Headers, maxMessageBytes: number): number {
+function bytesOf(headers: IncomingHttpHeaders, maxMessageBytes: number): number {
   const encoding = headers['grpc-encoding'] ?? 'identity'
   let bytes = encoding === 'identity' ? 0 : maxMessageBytes
-  for (const [name, value] of Object.entries(headers))
-    bytes += CHUNK_BYTES + name.length + String(value).length
+  for (const name in headers) bytes += CHUNK_BYTES + name.length + String(headers[name]).length
   return bytes
-}
-
-function copyOf(chunk: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(chunk.length)
-  chunk.copy(copy)
-  return copy
 }

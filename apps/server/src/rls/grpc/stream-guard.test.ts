@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { until } from '@tidegate/fixtures/until'
 import { afterEach, expect, it } from 'vitest'
-import { guardStreams, MAX_STREAMS, type StreamCounts } from './stream-guard.js'
+import { createStreamGuard, MAX_STREAMS, type StreamCounts } from './stream-guard.js'
 
 let server: Http2Server
 let counts: StreamCounts
@@ -19,15 +19,23 @@ const RESPONSE = Buffer.alloc(100_000)
 /** Connects to a server that reads a request, and then writes `RESPONSE`. */
 async function start(client: string | undefined, timeoutMs: number, settings = {}): Promise<void> {
   server = createServer({ settings: { maxConcurrentStreams: MAX_STREAMS } })
-  server.on('stream', (stream) => {
-    stream.resume().once('end', () => {
-      if (stream.closed) return
+  const streams = createStreamGuard(server, {
+    clientOf: () => client,
+    maxMessageBytes: 256 * 1024,
+    timeoutMs,
+  })
+  counts = streams.counts
+  server.on('stream', (stream, headers) => {
+    const guarded = streams.guard(stream, headers)
+    if (guarded === undefined) return
+    stream.on('data', (chunk: Buffer) => guarded.hold(chunk.length))
+    stream.once('end', () => {
+      if (stream.closed || !guarded.hold(RESPONSE.length)) return
       stream.respond()
-      stream.write(RESPONSE)
-      stream.end()
+      stream.end(RESPONSE)
+      guarded.progress()
     })
   })
-  counts = guardStreams(server, { clientOf: () => client, maxMessageBytes: 256 * 1024, timeoutMs })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
