@@ -1,6 +1,5 @@
 import type { Registry } from 'prom-client'
 import { expose } from '../../metrics/expose.js'
-import type { StreamCounts } from '../grpc/stream-guard.js'
 import type { AllRuleStats, RuleStats } from './rule-stats.js'
 
 /** Counters of the rate limit service for Envoy. */
@@ -75,14 +74,5 @@ export function exposeRls(registry: Registry, stats: AllRuleStats, counters: Rls
     help: 'Rate limit service: requests over a limit that global shadow mode allowed.',
     type: 'counter',
     samples: () => [{ labels: {}, value: counters.shadowed }],
-  })
-}
-
-export function exposeStreams(registry: Registry, { aborted }: StreamCounts): void {
-  expose(registry, {
-    name: 'rate_limiter_rls_calls_aborted_total',
-    help: 'Rate limit service: calls aborted because of a slow client or too much memory, by reason.',
-    type: 'counter',
-    samples: () => Object.entries(aborted).map(([reason, value]) => ({ labels: { reason }, value })),
   })
 }
