@@ -55,7 +55,7 @@ export const dashboardKo: typeof dashboardEn = {
     show: (policy) => `차트에 ${policy} 보기`,
     topKeys: '요청이 가장 많은 키',
     topDenied: '거부가 가장 많은 키',
-    lastMinute: '최근 1분 동안 실시간 화면이 열려 있을 때 집계한 값입니다. “≤”는 상한을 뜻합니다.',
+    lastMinute: '최근 1분 동안 실시간 화면이 열려 있을 때 집계한 값입니다. “≤” 기호는 상한을 뜻합니다.',
     held: '목록 위에 포인터가 있는 동안 갱신을 멈춥니다.',
     noKeys: '최근 1분 동안 집계된 키가 없습니다.',
     lookUp: (key) => `${key} 조회`,
@@ -84,7 +84,7 @@ export const dashboardKo: typeof dashboardEn = {
   },
   key: {
     title: '키 조회',
-    lead: '조회만으로는 사용량이 늘지 않습니다. “지금 확인”은 실제 요청을 보내므로 사용량이 1 늘어납니다.',
+    lead: '조회만으로는 사용량이 늘지 않습니다. “지금 확인” 버튼은 실제 요청을 보내므로 사용량이 1 늘어납니다.',
     label: '키',
     placeholder: 'user:123',
     lookUp: '조회',
