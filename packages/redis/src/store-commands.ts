@@ -10,7 +10,7 @@ export interface StoreCommands {
 
 const commandsByStore = new WeakMap<object, StoreCommands>()
 
-/** Remembers the commands of a store, for `commandsOf`. */
+/** Records the commands of a store, for `commandsOf`. */
 export function keepCommands(store: object, { send }: RedisConnection, prefix: string): void {
   commandsByStore.set(store, { prefix, send })
 }
