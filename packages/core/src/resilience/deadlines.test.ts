@@ -71,7 +71,7 @@ describe('the deadline of a call', () => {
     const rejects = expect(guarded.reset(request)).rejects.toMatchObject({
       code: 'STORE_FAILED',
       cause: 'timeout',
-      message: 'The store did not answer within 20 ms.',
+      message: 'The store did not respond within 20 ms.',
     })
     await pass(20)
     await rejects
@@ -150,7 +150,7 @@ describe('the deadline of a call', () => {
     await pass(300)
     expect(outcome.is).toBe('open')
     expect(eventsOf('call-failed')).toMatchObject([
-      { error: { message: 'The store did not answer within 300 ms.' } },
+      { error: { message: 'The store did not respond within 300 ms.' } },
     ])
   })
 
@@ -162,7 +162,7 @@ describe('the deadline of a call', () => {
     expect(outcome.is).toBe('pending')
     await pass(1)
     expect(outcome.is).toBe('open')
-    const message = 'The store did not answer within 100 ms.'
+    const message = 'The store did not respond within 100 ms.'
     expect(eventsOf('call-failed')).toMatchObject([{ error: { message } }])
   })
 
