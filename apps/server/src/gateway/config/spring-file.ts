@@ -77,11 +77,11 @@ export function reportSpringSections(document: ConfigDocument): void {
   }
   report(
     'server',
-    'is only used in files with a section spring; for the port of the gateway write gateway: { listen: 8080 }',
+    'is only used in files with a spring section; for the port of the gateway write gateway: { listen: 8080 }',
   )
   report('logging', 'is not used here; write log: { level: debug }')
   report('management', 'is not used here: /actuator is always available; remove it')
-  report('resilience4j', 'is only used in files with a section spring; remove it')
+  report('resilience4j', 'is only used in files with a spring section; remove it')
 }
 
 function errorOf(document: ConfigDocument, { path }: UnusedOption): string | undefined {

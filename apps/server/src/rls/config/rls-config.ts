@@ -30,7 +30,7 @@ export interface RlsSettings {
   /** Whether every rule is in quota mode. */
   readonly quotaMode: boolean
   readonly mergeDomains: boolean
-  /** The part of a limit from which hits count as near it. */
+  /** Hits above this fraction of a limit count as near the limit. */
   readonly nearLimitRatio: number
   readonly onStoreFailure: 'error' | 'open' | 'closed' | 'local'
   readonly instances: number

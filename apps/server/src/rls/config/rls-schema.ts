@@ -25,7 +25,8 @@ export function rlsSchema(values: Values): JsonSchema {
     }),
     connections: connectionsSchema(values),
     responseHeaders: flag({
-      description: 'Whether Envoy adds headers of the nearest limit to responses; an object names them.',
+      description:
+        'Whether Envoy adds headers about the most restrictive limit to responses; an object sets their names.',
       default: false,
       examples: [true],
       additionalProperties: false,
@@ -57,7 +58,7 @@ export function rlsSchema(values: Values): JsonSchema {
       default: false,
     }),
     nearLimitRatio: quantity({
-      description: 'The part of a limit from which hits count as near the limit.',
+      description: 'Hits above this fraction of a limit count as near the limit.',
       minimum: 0,
       maximum: 1,
       default: 0.8,
