@@ -215,7 +215,7 @@ describe('when the event loop is blocked at the deadline', () => {
     expect(outcomes.map(({ is }) => is)).toStrictEqual(['stored', 'stored'])
   })
 
-  it('each blocked stretch counts as one tick of 10 ms', async () => {
+  it('each period without the event loop counts as one tick of 10 ms', async () => {
     const { timers, guarded } = await setUpConnected()
     const outcome = watch(guarded.check(request))
     for (let i = 0; i < 4; i++) await timers.block(300)
