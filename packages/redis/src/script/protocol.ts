@@ -1,6 +1,6 @@
 import {
   type Decision,
-  firstAnswer,
+  firstDecision,
   idUsed,
   maxOpenDenial,
   type Policy,
@@ -340,7 +340,7 @@ function reserveDecisionOf(
   if (flags === ALLOWED + OF_RESERVATION) {
     const remaining = (wholeNumber(numbers[at]) - flags) / 8
     const resetAfter = wholeNumber(numbers[at + 1], MAX_WAIT)
-    return firstAnswer(limit, { id, remaining, resetAfter, time: wholeNumber(numbers[at + 2]) })
+    return firstDecision(limit, { id, remaining, resetAfter, time: wholeNumber(numbers[at + 2]) })
   }
   const decision = decisionOf(policy, units, now, numbers, at)
   const reserved = withReservation(decision, limit, id, isReserved ? limit.cost : 0)

@@ -9,10 +9,10 @@ import {
   type ReserveResult,
   type ResetRequest,
   reserveResult,
+  retryOnFailure,
   type SettleResult,
   type TakeRequest,
   TidegateError,
-  untilAnswered,
 } from '@tidegate/core'
 import { ABANDONED, NOT_ON_ONE_NODE } from './call-errors.js'
 import { type Entry, type EntryResult, UNDO } from './protocol.js'
@@ -117,7 +117,7 @@ export function createReservations({ run, redisKeyOf, assertOpen, onLostRace }: 
       assertOpen()
       const results = await Promise.allSettled(
         limits.map((limit) =>
-          untilAnswered(
+          retryOnFailure(
             () => settleLimit(limit, id, limit.actual, call),
             () => call?.abandoned !== true,
           ),
