@@ -23,7 +23,7 @@ export interface RedisLimit {
 
 /**
  * One unit of work for the script. A take or a reservation of several limits is all or none. `repair` is a peek that also
- * repairs a state from another clock, as a denied check does. The cost of a block is its duration in microseconds.
+ * moves a state from another clock, as a denied check does. The cost of a block is its duration in microseconds.
  */
 export type Entry =
   | { kind: 'take'; limits: readonly RedisLimit[] }
