@@ -17,7 +17,7 @@ export interface RlsConfig {
 export interface RlsTls {
   readonly certFile: string
   readonly keyFile: string
-  /** Clients must have a certificate of this authority. Undefined: clients need none. */
+  /** Clients must have a certificate issued by this authority. Undefined: clients need none. */
   readonly clientCaFile: string | undefined
 }
 

@@ -19,7 +19,7 @@ export function rlsSchema(values: Values): JsonSchema {
       certFile: text({ description: 'The certificate chain, as PEM.', examples: ['/etc/tidegate/tls.crt'] }),
       keyFile: text({ description: 'Its private key, as PEM.', examples: ['/etc/tidegate/tls.key'] }),
       clientCaFile: text({
-        description: 'Clients must have a certificate of this authority. Default: clients need none.',
+        description: 'Clients must have a certificate issued by this authority. Default: clients need none.',
         examples: ['/etc/tidegate/clients.crt'],
       }),
     }),
