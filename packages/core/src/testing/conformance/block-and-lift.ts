@@ -61,7 +61,7 @@ export function testBlocks({ describe, promiseOfFull, deepEqual }: Suite): void 
       }
     })
 
-    promiseOfFull('the count beside a block is charged, refunded and kept', async (store, clock) => {
+    promiseOfFull('the count is charged, refunded and kept during a block', async (store, clock) => {
       for (const policy of EACH) {
         const { timeMs } = await take(store, policy, 'k', 6)
         await store.block({ policy, key: 'k', durationMs: 1000 })
