@@ -93,7 +93,7 @@ describe('counting', () => {
     expect(tidegateStore(brokenStore()).resetAll).toBeUndefined()
   })
 
-  it('null is no store: it counts in this process, apart from others', async () => {
+  it('counts in this process if the store is null, apart from other stores', async () => {
     const [one, other] = [1, 2].map(() => storeFor(MINUTE, null as never))
     expect([await hitsOf(one!, 2), await hitsOf(other!, 1)]).toStrictEqual([[1, 2], [1]])
     await one!.resetAll?.()

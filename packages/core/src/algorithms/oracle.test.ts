@@ -139,13 +139,13 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     holds(
       `charge-${algorithm}`,
       fc.tuple(numbersOf(algorithm), options, traces),
-      ([{ policy: plain, oracle, span }, { countDenied, first }, trace]) => {
+      ([{ policy: basePolicy, oracle, span }, { countDenied, first }, trace]) => {
         const windows = {
           ...(algorithm === 'fixed-window' && first ? { start: 'first-request' } : {}),
           countDenied,
         }
         const policy = definePolicy({
-          ...plain,
+          ...basePolicy,
           ...(algorithm.endsWith('bucket') ? {} : { ...windows, window: `${span / 1000}ms` }),
         }) as RatePolicy
         const isBucket = algorithm.endsWith('bucket')

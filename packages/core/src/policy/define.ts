@@ -28,7 +28,7 @@ export function definePolicy(input: unknown): Policy {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidPolicy(
       undefined,
-      `A policy is an object such as ${EXAMPLES['fixed-window']}, got ${show(input)}.`,
+      `A policy must be an object such as ${EXAMPLES['fixed-window']}, got ${show(input)}.`,
     )
   }
   const algorithm = (input as { algorithm?: unknown }).algorithm

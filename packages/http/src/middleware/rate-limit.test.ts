@@ -156,7 +156,7 @@ describe('invalid options', () => {
     ['a bad template', { limiter, key: 'ip' }, undefined, /write "\{ip\}"/],
     ['a cost above the limit', { limiter, cost: 3 }, 'cost', /can never be allowed by "two"/],
     ['a cost of 0', { limiter: remote, cost: 0 }, 'cost', /a whole number of at least 1/],
-    ['an invalid proxy', { limiter, proxies: { trusted: ['x'] } }, 'trusted', /addresses and ranges only/],
+    ['an invalid proxy', { limiter, proxies: { trusted: ['x'] } }, 'trusted', /only addresses and ranges/],
     [
       'standards that do not go together',
       { limiter, standards: ['draft-6', 'draft-10'] },

@@ -102,11 +102,11 @@ describe('limits of a Spring file', () => {
     ['', "the default bean of Spring is not available, so the client's address is counted"],
     [
       'key-resolver: "#{@ipKeyResolver}"',
-      "the bean ipKeyResolver is not available; by its name, the client's address is counted",
+      "the bean ipKeyResolver is not available; judging by its name, the client's address is counted",
     ],
     [
       'key-resolver: "#{@pathKeyResolver}"',
-      'the bean pathKeyResolver is not available; by its name, the path is counted',
+      'the bean pathKeyResolver is not available; judging by its name, the path is counted',
     ],
   ])('are kept with a warning if the bean is not available: %s', (args, warning) => {
     expect(limited(args)).toMatchObject({ warnings: [expect.stringContaining(warning)] })
