@@ -306,6 +306,16 @@ describe('a flood does not bypass the limit', () => {
   })
 })
 
+it('one lost connection degrades its own check only, and not those after it', async () => {
+  const { url } = await serve((one, response, nth) =>
+    nth === 2 ? response.destroy() : valid(one, response, nth),
+  )
+  const limiter = createRemoteLimiter({ url, policy })
+  const decisions = []
+  for (let i = 0; i < 4; i++) decisions.push(await limiter.check('k'))
+  expect(decisions.map(({ degraded }) => degraded)).toStrictEqual([undefined, 'open', undefined, undefined])
+})
+
 it('keeps its connections', async () => {
   const { url, received } = await serve(valid)
   const limiter = createRemoteLimiter({ url, policy })
