@@ -100,8 +100,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     streams: streams.counts,
     async close(timeoutMs) {
       const closed = new Promise((resolve) => server.close(resolve))
+      // Sockets, because a closed session waits for its client to close the connection too.
       const timeout = setTimeout(() => {
-        for (const session of sessions) session.destroy()
+        for (const socket of connectionsOf(server)) socket.destroy()
       }, timeoutMs)
       const all = [...sessions].map((session) => {
         const ended = once(session, 'close')
