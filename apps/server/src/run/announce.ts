@@ -34,11 +34,16 @@ export function announce(
 /** Logs the features of a Spring file that do not work here, and once the names of its other sections. */
 function logNotices({ notices: { warnings, unused, profiles } }: Config, log: Logger): void {
   logWarnings(warnings, log)
-  if (profiles !== undefined) log.info({ profiles, unused }, 'Spring file loaded; some sections are not used')
+  if (profiles === undefined) return
+  if (unused.length === 0) log.info({ profiles }, 'Spring file loaded')
+  else log.info({ profiles, unused }, 'Spring file loaded; some sections are not used')
 }
 
 export function logWarnings(warnings: Config['notices']['warnings'], log: Logger): void {
-  for (const { line, path, message } of warnings) log.warn({ line, option: path }, `${path}: ${message}`)
+  for (const { line, path, message } of warnings) {
+    if (path === '') log.warn({ line }, message)
+    else log.warn({ line, option: path }, `${path}: ${message}`)
+  }
 }
 
 /** Logs the generated token on purpose: it is valid until the service stops, and only the log has it. */

@@ -112,6 +112,13 @@ describe('limits of a Spring file', () => {
     expect(limited(args)).toMatchObject({ warnings: [expect.stringContaining(warning)] })
   })
 
+  it('have the position of their first key if they are written with dotted keys', () => {
+    const yaml = `${ROUTE}spring.cloud.gateway.default-filters[0].name: RequestRateLimiter\n`
+    expect(loadConfig({ text: yaml, env: {} })).toMatchObject({
+      errors: [{ line: 2, path: 'spring.cloud.gateway.default-filters[0]' }],
+    })
+  })
+
   it('are an error if the bean is unknown', () => {
     expect(limited('key-resolver: "#{@tenantResolver}"')).toMatchObject({
       errors: [expect.stringContaining('"tenantResolver" is not defined in the file')],
