@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
-import { openSession } from '../../../test/rls-call.js'
+import { openSession } from '../../../test/rls/rls-call.js'
 import { createGrpcHealth } from './grpc-health.js'
 import { type GrpcServer, startGrpcServer } from './grpc-server.js'
 

@@ -4,7 +4,7 @@ import { connect } from 'node:http2'
 import { fileURLToPath } from 'node:url'
 import { until } from '@tidegate/fixtures/until'
 import { afterAll, beforeAll, it } from 'vitest'
-import { requestCodec } from '../src/rls/service/codecs.js'
+import { requestCodec } from '../../src/rls/service/codecs.js'
 import { LIMITS, type LimitsFolder, limitsFolder } from './limits-folder.js'
 import { framed, openStream } from './rls-call.js'
 
