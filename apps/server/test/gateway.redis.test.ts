@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
+import { until } from '@tidegate/fixtures/until'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { until } from './gateway.js'
 import { llmUpstream, USAGE } from './llm-upstream.js'
 import { REMAINING, redisStore, startService, type TestService } from './start-service.js'
 
@@ -190,10 +190,10 @@ gateway:
     )
     expect(statuses).toStrictEqual(Array(40).fill(200))
     const used = 40 * (USAGE.input + USAGE.output)
-    await until(async () => {
+    await until(`${used} tokens are used`, async () => {
       const { body } = await one.get(`${REMAINING}?policy=tokens&key=alice`)
       return body.remaining === 5000 - used
-    }, `${used} tokens are used`)
+    })
     await models.close()
   })
 })

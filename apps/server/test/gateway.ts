@@ -110,19 +110,6 @@ export async function listening<Listening extends import('node:net').Server>(
   }
 }
 
-/** Waits until a condition holds. */
-export async function until(
-  holds: () => boolean | Promise<boolean>,
-  what: string,
-  ms = 15_000,
-): Promise<void> {
-  const end = Date.now() + ms
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`Timed out after ${ms} ms, waiting until ${what}.`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
-
 /** An upstream of sockets: it responds to each request with exactly these bytes, and keeps the requests. */
 export async function rawUpstream(
   answer: string | Buffer | ((socket: Socket, received: string) => void),

@@ -1,3 +1,5 @@
+import { randomFrom } from '@tidegate/core/testing'
+
 /** A request to a language model as it was sent and answered. */
 export interface TracedRequest {
   readonly timeMs: number
@@ -18,7 +20,7 @@ export const TRACE_MINUTES = 15
  * outputs as assistants have them, and 15 ms for each output token.
  */
 export function syntheticTrace(): TracedRequest[] {
-  const random = randomFrom(20_240_601)
+  const random = randomFrom(20_240_601).fraction
   const requests: TracedRequest[] = []
   let timeMs = Date.parse('2030-01-01T10:00:00Z')
   const endMs = timeMs + TRACE_MINUTES * 60_000
@@ -42,13 +44,4 @@ export function syntheticTrace(): TracedRequest[] {
 function skewed(random: () => number, median: number, sigma: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return median * Math.exp(sigma * normal)
-}
-
-/** Numbers from 0 up to 1 that follow from a seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 48_271) % 2_147_483_647
-    return state / 2_147_483_647
-  }
 }

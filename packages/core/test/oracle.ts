@@ -82,6 +82,11 @@ export class Oracle {
 
   /** The number of units beyond the limit: the minimum to remove until a cost of 0 fits. */
   #overBy(at: bigint): bigint {
+    const { algorithm, limit, per } = this.#numbers
+    if (algorithm.endsWith('bucket')) {
+      const over = this.#water(at) - limit * per
+      return over > 0n ? (over + per - 1n) / per : 0n
+    }
     const history = this.#history
     let [low, high] = [0n, history.reduce((sum, { units }) => sum + units, 0n)]
     while (low < high) {
@@ -160,15 +165,19 @@ export class Oracle {
     return start === undefined || at >= start + window ? at : start
   }
 
-  /** The used part of a bucket, in 1/per units: the missing tokens of a token bucket, the level of a leaky one. */
+  /**
+   * The used part of a bucket, in 1/per units: the missing tokens of a token bucket, the level of a leaky one. Charges raise
+   * it to at most 2^53 − 1 in the unit of the reduced rate.
+   */
   #water(at: bigint): bigint {
     const { units: flow, per } = this.#numbers
+    const highest = BigInt(Number.MAX_SAFE_INTEGER) * commonDivisor(flow, per)
     let water = 0n
     let last = 0n
     for (const { time, units } of [...this.#history, { time: at, units: 0n }]) {
       const drained = water - (time - last) * flow
       const after = (drained > 0n ? drained : 0n) + units * per
-      water = after < 0n ? 0n : after
+      water = after < 0n ? 0n : after > highest ? highest : after
       last = time
     }
     return water
@@ -242,4 +251,8 @@ export class Oracle {
       for (const event of this.#history) event.time += now - newest
     }
   }
+}
+
+function commonDivisor(a: bigint, b: bigint): bigint {
+  return b === 0n ? a : commonDivisor(b, a % b)
 }

@@ -4,11 +4,12 @@ import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { makeCertificate } from '@tidegate/fixtures/certificate'
+import { until } from '@tidegate/fixtures/until'
 import { contains, parseCidr } from '@tidegate/http'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
-import { until } from '../../test/gateway.js'
+
 import { exposeConnections } from '../metrics/connection-metrics.js'
 import { type GuardOptions, guardConnections } from './connection-guard.js'
 
@@ -72,7 +73,7 @@ describe('connection limits', () => {
     for (let i = 0; i < 3; i++) {
       expect(await isServed('127.0.0.1')).toBe(true)
       sockets.at(-1)!.destroy()
-      await until(() => counts.open === 0, 'the connection is closed')
+      await until('the connection is closed', () => counts.open === 0)
     }
     expect(counts.refusedByReason.max_per_client).toBe(0)
   })
@@ -92,7 +93,7 @@ describe('connection limits', () => {
     for (let i = 0; i < 6; i++) await isServed('127.0.0.1')
     expect(messages()).toStrictEqual(['Connection limit reached: max_per_client'])
     expect(logged[0]).toMatchObject({ level: 40, listener: 'test', limit: 1, client: '127.0.0.1' })
-    await until(() => logged.length === 2, 'it is logged that connections are accepted again')
+    await until('it is logged that connections are accepted again', () => logged.length === 2)
     expect(messages()[1]).toBe('Connections are accepted again: max_per_client')
     await isServed('127.0.0.1')
     expect(messages()[2]).toBe('Connection limit reached: max_per_client')
@@ -108,14 +109,14 @@ describe('connection limits', () => {
     await once(secure, 'secureConnect')
     const silent = connect(port, '127.0.0.1')
     sockets.push(silent)
-    await until(() => counts.open === 2, 'both connections are counted')
+    await until('both connections are counted', () => counts.open === 2)
     const third = connect(port, '127.0.0.1')
     sockets.push(third.on('error', () => {}))
     await once(third, 'close')
     expect(counts.refusedByReason.max_per_client).toBe(1)
     secure.destroy()
     silent.destroy()
-    await until(() => counts.open === 0, 'both connections are closed')
+    await until('both connections are closed', () => counts.open === 0)
   })
 
   it('are exposed as metrics', async () => {

@@ -2,7 +2,7 @@ import { isHashedKey } from '@tidegate/http'
 import type { ActiveConfig } from '../active-config.js'
 import { CHECK_SECONDS } from '../metrics/metrics.js'
 import type { TopKey } from '../top-keys/top-keys.js'
-import { type Breaker, type Counters, type Counts, quantile, since } from './counters.js'
+import { type BreakerLabel, type Counters, type Counts, quantile, since } from './counters.js'
 import type { InstanceRegistry } from './instances.js'
 import type { KeyCount, LiveEvent } from './live-event.js'
 
@@ -75,7 +75,7 @@ const MESSAGES: Readonly<Record<LiveEvent['state'], string>> = {
 
 const SHOWN_KEYS = 20
 
-function stateOf(isUp: boolean, breaker: Breaker, degraded: number): LiveEvent['state'] {
+function stateOf(isUp: boolean, breaker: BreakerLabel, degraded: number): LiveEvent['state'] {
   if (!isUp || breaker === 'open') return 'store-down'
   return degraded > 0 || breaker === 'half_open' ? 'degraded' : 'well'
 }

@@ -7,7 +7,7 @@ export interface Counters {
   readonly times: readonly number[]
   readonly degraded: Readonly<Record<DegradedMode, number>>
   readonly storeErrors: number
-  readonly breaker: Breaker
+  readonly breaker: BreakerLabel
   readonly busiest: readonly TopKey[]
   readonly denied: readonly TopKey[]
 }
@@ -18,9 +18,9 @@ export interface Counts {
 }
 
 export type DegradedMode = 'open' | 'closed' | 'local'
-export type Breaker = 'closed' | 'half_open' | 'open'
+export type BreakerLabel = 'closed' | 'half_open' | 'open'
 
-const WORST_FIRST: readonly Breaker[] = ['open', 'half_open', 'closed']
+const WORST_FIRST: readonly BreakerLabel[] = ['open', 'half_open', 'closed']
 
 /** Adds up the counters of several processes. */
 export function sumCounters(all: readonly Counters[]): Counters {

@@ -1,4 +1,4 @@
-import type { Breaker, DegradedMode } from './counters.js'
+import type { BreakerLabel, DegradedMode } from './counters.js'
 import type { Instance } from './instances.js'
 
 /** One event of `/api/v1/admin/live`, sent every second. The dashboard imports these types. */
@@ -23,7 +23,7 @@ export interface LiveEvent {
     readonly latencyMs: number
     readonly errors: number
   }
-  readonly breaker: Breaker
+  readonly breaker: BreakerLabel
   /** The id of the instance that sends the event. */
   readonly instance: string
   readonly instances: readonly Instance[]

@@ -27,31 +27,30 @@ describe('two services on one Redis', () => {
       .toSorted()
   const idOf = ({ service }: TestService) => service.instanceRegistry.self.id
 
-  it('list each other in live events', async () => {
-    const both = [idOf(a), idOf(b)].toSorted()
-    await until('both to be listed', () => listed(a).length === 2 && listed(b).length === 2)
-    expect(listed(a)).toStrictEqual(both)
+  it('list each other and any valid entry in live events, and ignore other entries', async () => {
+    await until('both to report', async () => (await redis.ask('ZCARD rate_limiter:instances')) === ':2\r\n')
+    const valid = '{"id":"other","host":"h","pid":1,"version":"v","startedMs":1}'
+    for (const line of [
+      '{',
+      '{}',
+      '[]',
+      'null',
+      '{"id":7}',
+      '"<img>"',
+      '{"id":"x","host":"h","pid":"1","version":"v","startedMs":1}',
+      valid,
+    ])
+      await redis.ask(`ZADD rate_limiter:instances ${Date.now()} '${line}'`)
+    expect(await redis.ask('ZCARD rate_limiter:instances')).toBe(':10\r\n')
+    await until('the entries to be read', () => [a, b].every((service) => listed(service).includes('other')))
+    const all = [idOf(a), idOf(b), 'other'].toSorted()
+    expect([listed(a), listed(b)]).toStrictEqual([all, all])
     const stream = await openLive(b)
     const event = await stream.next()
     await stream.close()
-    expect(event!.instances.map(({ id }) => id).toSorted()).toStrictEqual(both)
+    expect(event!.instances.map(({ id }) => id).toSorted()).toStrictEqual(all)
     expect(event!.instance).toBe(idOf(b))
     expect(event!.store).toMatchObject({ kind: 'redis', isUp: true })
-  })
-
-  it('ignore entries of other programs', async () => {
-    const now = Date.now()
-    for (const line of ['{', '{}', '[]', 'null', '{"id":7}', '"<img>"'])
-      await redis.ask(`ZADD rate_limiter:instances ${now} '${line}'`)
-    await redis.ask(
-      `ZADD rate_limiter:instances ${now} '{"id":"x","host":"h","pid":"1","version":"v","startedMs":1}'`,
-    )
-    // A valid line, to wait for the next time that the lines are read.
-    const valid = '{"id":"other","host":"h","pid":1,"version":"v","startedMs":1}'
-    await redis.ask(`ZADD rate_limiter:instances ${now} '${valid}'`)
-    expect(await redis.ask('ZCARD rate_limiter:instances')).toBe(':10\r\n')
-    await until('the valid line to be listed', () => listed(a).includes('other'))
-    expect(listed(a)).toStrictEqual([idOf(a), idOf(b), 'other'].toSorted())
     await redis.ask(`ZREM rate_limiter:instances '${valid}'`)
   })
 

@@ -10,7 +10,7 @@ import { startGrpcServer } from './grpc/grpc-server.js'
 import { exposeStreams } from './grpc/stream-metrics.js'
 import type { DescriptorNode } from './limits/descriptor-node.js'
 import { readLimitFiles } from './limits/limit-files.js'
-import { type FileErrors, type LimitFileText, type Limits, loadLimits } from './limits/load-limits.js'
+import { type FileErrors, type LimitFileText, type LoadedLimits, loadLimits } from './limits/load-limits.js'
 import { watchLimitFiles } from './limits/watch-limit-files.js'
 import { CODE, type RateLimitRequest, type RateLimitResponse } from './service/rls-messages.js'
 import { createRlsCounters, exposeRls } from './service/rls-metrics.js'
@@ -68,7 +68,7 @@ export async function startRls(options: RlsOptions): Promise<Rls> {
   use(limits)
   exposeRls(registry, stats, counters)
 
-  function firstLimits(): Limits {
+  function firstLimits(): LoadedLimits {
     const loaded = load(first)
     if ('limits' in loaded) {
       onValid(first)
@@ -88,7 +88,7 @@ export async function startRls(options: RlsOptions): Promise<Rls> {
     )
   }
 
-  function use(next: Limits): void {
+  function use(next: LoadedLimits): void {
     limits = next
     stats.keep([...next.domains.values()].flatMap(rulePaths))
     unknownDomains.clear()

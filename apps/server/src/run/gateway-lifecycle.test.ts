@@ -1,6 +1,7 @@
+import { until } from '@tidegate/fixtures/until'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type TestUpstream, until, upstreamOf } from '../../test/gateway.js'
+import { type TestUpstream, upstreamOf } from '../../test/gateway.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { reload } from './reload.js'
@@ -33,12 +34,11 @@ describe('the gateway of a service', () => {
     const { url } = serving.service.gateway!
     expect(await statusOf('/a')).toBe(200)
     const metrics = async () => (await fetch(`${serving.url}/metrics`)).text()
-    await until(
-      async () => (await metrics()).includes('gateway_requests_total{route="a",status="2xx"} 1'),
-      'it is seen',
+    await until('it is seen', async () =>
+      (await metrics()).includes('gateway_requests_total{route="a",status="2xx"} 1'),
     )
     const inFlight = fetch(`${url}/a`)
-    await until(() => upstream.sockets.size > 0, 'it has begun')
+    await until('it has begun', () => upstream.sockets.size > 0)
     await serving.close()
     expect((await inFlight).status).toBe(200)
     await expect(fetch(`${url}/a`)).rejects.toThrow()

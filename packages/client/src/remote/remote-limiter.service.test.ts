@@ -16,7 +16,7 @@ import { startServiceProcess } from '@tidegate/fixtures/service-process'
 import { rateLimit } from '@tidegate/http/node'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { recordingFetch } from '../../test/calls.js'
-import { policiesYaml, useService } from '../../test/service.js'
+import { policiesYaml, useService } from '../../test/use-service.js'
 import { createRemoteLimiter, type RemoteLimiter } from './remote-limiter.js'
 import { createRemoteStore } from './remote-store.js'
 

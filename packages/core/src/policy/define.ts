@@ -7,7 +7,7 @@ import {
   limitOf,
   nameOf,
   onStoreFailureOf,
-  type Pace,
+  type PaceFields,
   rateOf,
   ttlOf,
   windowOf,
@@ -134,7 +134,7 @@ function paceOf(
   field: string,
   input: Record<string, unknown>,
   limit: number,
-): Pace {
+): PaceFields {
   if (field === 'window') return windowOf(algorithm, input)
   return field === 'ttl' ? ttlOf(input.ttl) : rateOf(field, input[field], limit)
 }

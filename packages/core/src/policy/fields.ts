@@ -12,7 +12,7 @@ import { warnIfSuspicious } from './suspicious.js'
  */
 
 /** The window, rate or ttl of a policy, with its options. */
-export interface Pace {
+export interface PaceFields {
   /** The value in JSON. */
   value: number | Rate
   /** The options beside it, in order; undefined for defaults, which JSON omits. */
@@ -50,7 +50,7 @@ function missing(field: string, example: string): TidegateError {
   return invalidPolicy(field, `${field} is missing; write ${field}: ${example}.`)
 }
 
-export function windowOf(algorithm: Policy['algorithm'], input: Record<string, unknown>): Pace {
+export function windowOf(algorithm: Policy['algorithm'], input: Record<string, unknown>): PaceFields {
   const { window, start = 'epoch', timeZone } = input
   if (window === undefined) throw missing('window', "'1m'")
   const isCalendar = algorithm === 'fixed-window' && CALENDAR_UNITS.includes(window as CalendarUnit)
@@ -93,7 +93,7 @@ export function windowOf(algorithm: Policy['algorithm'], input: Record<string, u
   }
 }
 
-function calendarOf(unit: CalendarUnit, timeZone: unknown = 'UTC'): Pace {
+function calendarOf(unit: CalendarUnit, timeZone: unknown = 'UTC'): PaceFields {
   if (!isTimeZone(timeZone)) {
     throw invalidPolicy(
       'timeZone',
@@ -112,7 +112,7 @@ function calendarOf(unit: CalendarUnit, timeZone: unknown = 'UTC'): Pace {
 /** The length of the longest window of a unit, ignoring daylight saving time. */
 const NOMINAL_DAYS: Record<CalendarUnit, number> = { day: 1, week: 7, month: 31, year: 366 }
 
-export function rateOf(field: string, value: unknown, capacity: number): Pace {
+export function rateOf(field: string, value: unknown, capacity: number): PaceFields {
   if (value === undefined) throw missing(field, "'100/1m'")
   const rate = parseRate(value)
   if (rate === undefined) {
@@ -133,7 +133,7 @@ export function rateOf(field: string, value: unknown, capacity: number): Pace {
   return { value: value as Rate, options: {}, inName: [n, d], derived }
 }
 
-export function ttlOf(value: unknown = '30s'): Pace {
+export function ttlOf(value: unknown = '30s'): PaceFields {
   const ms = parseDuration(value)
   if (ms === undefined || !Number.isInteger(ms) || ms < 1000 || ms > MAX_TTL_MS) {
     throw invalidPolicy(

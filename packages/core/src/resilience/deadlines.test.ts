@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
-import { guard, guardFallible, START_MS } from '../../test/guarded-store.js'
+import { guard, guardFallible, START_MS } from '../../test/guard.js'
 import { ManualTimers } from '../../test/manual-timers.js'
 import type { Decision } from '../decision.js'
 import type { TidegateError } from '../errors.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FallibleStore } from '../../test/fallible-store.js'
-import { guard, guardFallible, START_MS } from '../../test/guarded-store.js'
+import { guard, guardFallible, START_MS } from '../../test/guard.js'
 import { ManualClock } from '../clock.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
 import { fixedWindow, type OnStoreFailure, type RatePolicy, slidingWindowLog } from '../policy/index.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { guard, guardFallible } from '../../test/guarded-store.js'
+import { guard, guardFallible } from '../../test/guard.js'
 import { settle } from '../../test/manual-timers.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
 import { fixedWindow } from '../policy/index.js'

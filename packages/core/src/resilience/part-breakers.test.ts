@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { guard, guardFallible } from '../../test/guarded-store.js'
+import { guard, guardFallible } from '../../test/guard.js'
 import { TidegateError } from '../errors.js'
 import { fixedWindow } from '../policy/index.js'
 import type { ResetRequest, Store } from '../store/store.js'

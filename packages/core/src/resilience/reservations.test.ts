@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { guard, guardFallible } from '../../test/guarded-store.js'
+import { guard, guardFallible } from '../../test/guard.js'
 import { withDenialCache } from '../denial-cache/index.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
 import { fixedWindow, type OnStoreFailure, type RatePolicy } from '../policy/index.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { guard, guardFallible } from '../../test/guarded-store.js'
+import { guard, guardFallible } from '../../test/guard.js'
 import { settle } from '../../test/manual-timers.js'
 import type { Decision } from '../decision.js'
 import { TidegateError } from '../errors.js'

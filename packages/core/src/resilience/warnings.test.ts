@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { guardFallible } from '../../test/guarded-store.js'
+import { guardFallible } from '../../test/guard.js'
 import { fixedWindow } from '../policy/index.js'
 import type { FailureOptions } from './index.js'
 

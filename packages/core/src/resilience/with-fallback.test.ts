@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { guard, guardFallible } from '../../test/guarded-store.js'
+import { guard, guardFallible } from '../../test/guard.js'
 import type { Decision } from '../decision.js'
 import { withDenialCache } from '../denial-cache/index.js'
 import { MemoryStore } from '../memory-store/memory-store.js'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { FallibleStore } from '../../test/fallible-store.js'
-import { guard } from '../../test/guarded-store.js'
+import { guard } from '../../test/guard.js'
 import { ManualTimers } from '../../test/manual-timers.js'
 import { ManualClock } from '../clock.js'
 import { createLimiter, type LimiterOptions } from '../limiter/index.js'
@@ -285,7 +285,11 @@ function onParts() {
 
 describe('takeAndHold', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
-  afterEach(() => void vi.useRealTimers())
+  afterEach(() => {
+    // The renewals of this process have one timer: it must not stay set by the fake clock.
+    vi.runOnlyPendingTimers()
+    vi.useRealTimers()
+  })
 
   const rate = tokenBucket({ capacity: 5, refillRate: '1/1h', name: 'rate' })
   const requests = [

@@ -14,7 +14,7 @@ import {
 export type { RateLimitEvent }
 
 /** A request handler of Bun, Deno, Workers or Next.js. */
-export type Handler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => MaybePromise<Response>
+export type FetchHandler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => MaybePromise<Response>
 
 /** Options of `rateLimit`. */
 export interface FetchRateLimitOptions extends RateLimitOptions<Request> {
@@ -38,7 +38,7 @@ export interface FetchRateLimitOptions extends RateLimitOptions<Request> {
 export function rateLimit(
   options: FetchRateLimitOptions,
 ): <Rest extends unknown[]>(
-  handler: Handler<Rest>,
+  handler: FetchHandler<Rest>,
 ) => (request: Request, ...rest: Rest) => Promise<Response> {
   const { peer, handler } = options ?? {}
   const { check } = defineRateLimit(options, {

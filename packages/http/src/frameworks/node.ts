@@ -8,7 +8,7 @@ import { limitRequest } from './node-response.js'
 export type { RateLimitEvent }
 
 /** A request handler of `node:http`. */
-export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 /** Options of `rateLimit`. */
 export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage> {
@@ -33,7 +33,7 @@ export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage> 
  * createServer(limited((request, response) => response.end('hello'))).listen(3000)
  * ```
  */
-export function rateLimit(options: NodeRateLimitOptions): (handler: Handler) => Handler {
+export function rateLimit(options: NodeRateLimitOptions): (handler: NodeHandler) => NodeHandler {
   const limiter = defineRateLimit(options, ADAPTER)
   const { handler: denyWith, onError = respondWith500 } = options
 

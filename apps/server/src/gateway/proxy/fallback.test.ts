@@ -1,5 +1,6 @@
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, describe, expect, it } from 'vitest'
-import { deadUrl, type TestUpstream, until, upstreamOf } from '../../../test/gateway.js'
+import { deadUrl, type TestUpstream, upstreamOf } from '../../../test/gateway.js'
 import { startService, type TestService } from '../../../test/start-service.js'
 
 let service: TestService | undefined
@@ -90,8 +91,8 @@ gateway:
     expect(await textOf(`${url}/2`)).toMatch(/^503 .*circuit breaker is open/)
     expect(flaky.seen).toHaveLength(1)
     status = 200
-    await until(async () => (await textOf(`${url}/3`)) === '200 from /3', 'the breaker lets a request try')
-    await until(() => service!.logged.some(({ msg }) => msg === 'Circuit breaker closed'), 'it closes')
+    await until('the breaker lets a request try', async () => (await textOf(`${url}/3`)) === '200 from /3')
+    await until('it closes', () => service!.logged.some(({ msg }) => msg === 'Circuit breaker closed'))
     expect(await textOf(`${url}/4`)).toBe('200 from /4')
   })
 

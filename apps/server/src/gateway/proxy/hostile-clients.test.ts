@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { makeCertificate } from '@tidegate/fixtures/certificate'
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   countsIn,
@@ -9,7 +10,6 @@ import {
   LIMITS,
   type TestGateway,
   type TestUpstream,
-  until,
   upstreamOf,
 } from '../../../test/gateway.js'
 import { sendRaw, statusOf } from '../../../test/raw-http.js'
@@ -60,9 +60,9 @@ describe('slow request bodies', () => {
     upstream = await echoLength()
     gateway = await gatewayTo({ upstreams: [upstream.url] }, { maxConnections: 4 })
     for (let i = 0; i < 40; i++) open(head(1000) + part)
-    await until(async () => (await openConnections()) === '40', 'the gateway has all connections')
+    await until('the gateway has all connections', async () => (await openConnections()) === '40')
     // Half of the connections may wait for bodies.
-    if (part !== '') await until(() => upstream.sockets.size === 2, 'bodies have half of the connections')
+    if (part !== '') await until('bodies have half of the connections', () => upstream.sockets.size === 2)
     else {
       await new Promise((resolve) => setTimeout(resolve, 200))
       expect(upstream.sockets.size).toBe(0)
@@ -92,7 +92,7 @@ describe('slow request bodies', () => {
     const first = open(`${head(3)}a`)
     const second = open(`${head(3)}a`)
     const third = open(`${head(3)}a`)
-    await until(() => upstream.sockets.size > 0, 'a body has a connection')
+    await until('a body has a connection', () => upstream.sockets.size > 0)
     // Long enough for another connection, which must not be opened: half of the connections may wait for bodies.
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect(upstream.sockets.size).toBe(1)
@@ -109,7 +109,7 @@ describe('slow request bodies', () => {
     const timeouts = { connectMs: 5000, headersMs: 300, bodyMs: 5000 }
     gateway = await gatewayTo({ upstreams: [upstream.url], timeouts }, { maxConnections: 1 })
     open(`${head(3)}a`)
-    await until(() => upstream.sockets.size === 1, 'the first body has the connection')
+    await until('the first body has the connection', () => upstream.sockets.size === 1)
     expect(statusOf(await sendRaw(gateway.url, `${head(3)}a`))).toBe(503)
   })
 
@@ -117,7 +117,7 @@ describe('slow request bodies', () => {
     upstream = await echoLength()
     gateway = await gatewayTo({ upstreams: [upstream.url] }, { maxConnections: 2 })
     const first = open(`${head(3)}a`)
-    await until(() => upstream.sockets.size === 1, 'the first body has the connection')
+    await until('the first body has the connection', () => upstream.sockets.size === 1)
     const waiting = open(`${head(3)}a`)
     await new Promise((resolve) => setTimeout(resolve, 100))
     waiting.destroy()
@@ -158,8 +158,8 @@ describe('a client that does not read its response', () => {
     gateway = await gatewayTo({ upstreams: [upstream.url] }, { bodyIdleMs: 300 })
     const socket = open('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
     socket.pause()
-    await until(async () => (await openConnections()) === '1', 'the gateway has the connection')
-    await until(async () => (await openConnections()) === '0', 'the gateway has dropped the connection')
+    await until('the gateway has the connection', async () => (await openConnections()) === '1')
+    await until('the gateway has dropped the connection', async () => (await openConnections()) === '0')
   }, 10_000)
 
   it('gets the complete response if it reads slowly', async () => {

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { until } from '@tidegate/fixtures/until'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestUpstream, until, upstreamOf } from '../../../test/gateway.js'
+import { type TestUpstream, upstreamOf } from '../../../test/gateway.js'
 
 /*
  * Bodies of all sizes, both ways. The gateway is a separate process, so that its memory can be measured: it keeps only a few
@@ -35,7 +36,7 @@ beforeAll(async () => {
       request.pipe(response)
     } else if (pathname === '/stuck') {
       request.pause()
-      await until(() => isReading, 'the client to read', 60_000)
+      await until('the client to read', () => isReading, { timeoutMs: 60_000 })
       response.end(await digestOf(request))
     } else {
       if (searchParams.has('sized')) response.setHeader('content-length', size)
@@ -135,7 +136,7 @@ describe('in both directions at once', () => {
       }),
     )
     for (const [i, size] of sizes.entries()) expect(bodies[i]).toBe(await digestOf(piecesOf(size)))
-    await until(async () => (await state()).inFlight === 0, 'nothing is in flight')
+    await until('nothing is in flight', async () => (await state()).inFlight === 0)
   })
 })
 
@@ -186,7 +187,7 @@ describe('backpressure bounds memory with', () => {
 })
 
 it('memory is bounded after all requests', async () => {
-  await until(async () => (await state()).running === 0, 'nothing is in flight')
+  await until('nothing is in flight', async () => (await state()).running === 0)
   // 1.5 GB were forwarded.
   expect((await state()).rss).toBeLessThan(300 * MB)
 })
@@ -195,11 +196,11 @@ it('memory is bounded after all requests', async () => {
 async function untilStill(number: () => number): Promise<void> {
   let before = 0
   let sinceMs = performance.now()
-  await until(() => {
+  await until('the number does not change', () => {
     const now = number()
     if (now === before) return now > 0 && performance.now() - sinceMs >= 500
     before = now
     sinceMs = performance.now()
     return false
-  }, 'the number does not change')
+  })
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { until } from '@tidegate/fixtures/until'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { gatewayTo, rawUpstream, type TestGateway, type TestUpstream, until } from '../../../test/gateway.js'
+import { gatewayTo, rawUpstream, type TestGateway, type TestUpstream } from '../../../test/gateway.js'
 import { sendRaw, statusOf } from '../../../test/raw-http.js'
 
 /*
@@ -209,7 +210,7 @@ describe('forwards unambiguously:', () => {
     try {
       const answer = await sendRaw(waiting.url, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(5000), false)
       expect(answer).toBe('')
-      await until(() => [...waiting.upstreams()].every(({ inFlight }) => inFlight === 0), 'nothing is left')
+      await until('nothing is left', () => [...waiting.upstreams()].every(({ inFlight }) => inFlight === 0))
       expect(silent.received.length).toBeLessThan(2)
     } finally {
       await waiting.close()
@@ -234,9 +235,9 @@ describe('forwards unambiguously:', () => {
         answers += data
       })
       patient.write(one.repeat(101))
-      await until(() => slow.received.length === 1, 'the first is on its way')
+      await until('the first is on its way', () => slow.received.length === 1)
       release()
-      await until(() => answers.split('HTTP/1.1 200 OK').length - 1 === 101, 'all are answered')
+      await until('all are answered', () => answers.split('HTTP/1.1 200 OK').length - 1 === 101)
       patient.destroy()
       slow.received.length = 0
       const hasty = connect(Number(port), hostname).on('error', () => {})
@@ -245,7 +246,7 @@ describe('forwards unambiguously:', () => {
         isOver = true
       })
       hasty.write(one.repeat(102))
-      await until(() => isOver, 'its connection ends')
+      await until('its connection ends', () => isOver)
     } finally {
       await waiting.close()
       await slow.close()

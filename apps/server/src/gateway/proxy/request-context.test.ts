@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   countsIn,
@@ -8,7 +9,6 @@ import {
   routingOf,
   type TestGateway,
   type TestUpstream,
-  until,
   upstreamOf,
 } from '../../../test/gateway.js'
 import { sendRaw, statusOf } from '../../../test/raw-http.js'
@@ -106,9 +106,8 @@ describe('a limit', () => {
     const leaving = new AbortController()
     const left = fetch(`${gateway.url}/left`, { signal: leaving.signal })
     const stayed = fetch(`${gateway.url}/stayed`)
-    await until(
-      async () => /^gateway_connections 2$/m.test(await gateway.registry.metrics()),
-      'both are held',
+    await until('both are held', async () =>
+      /^gateway_connections 2$/m.test(await gateway.registry.metrics()),
     )
     leaving.abort()
     await expect(left).rejects.toThrow()
@@ -181,8 +180,8 @@ describe('metrics', () => {
     await Promise.all(['/a', '/a/1', '/a/teapot', '/x', '/y'].map((path) => fetch(gateway.url + path)))
     await sendRaw(gateway.url, 'FLOOD /a HTTP/1.1\r\nhost: a\r\n\r\n')
     await until(
-      async () => (await countsIn(gateway, 'gateway_requests_total')).length === 3,
       'all are counted',
+      async () => (await countsIn(gateway, 'gateway_requests_total')).length === 3,
     )
     expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual([
       'route="",status="4xx" 2',
@@ -213,7 +212,7 @@ describe('the access log', () => {
       ),
     )
     await sendRaw(gateway.url, 'GET /none HTTP/1.1\r\nhost: a\r\n\r\n')
-    await until(() => lines.length === 2, 'both are written')
+    await until('both are written', () => lines.length === 2)
     expect(lines.join('')).not.toContain('secret')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: there must be none
     for (const line of lines) expect(line).toMatch(/^[^\u0000-\u001f\u007f-\u009f]+\n$/)
@@ -247,7 +246,7 @@ describe('the access log', () => {
         'latin1',
       ),
     )
-    await until(() => lines.length === 1, 'it is written')
+    await until('it is written', () => lines.length === 1)
     expect(lines[0]).toMatch(
       /^127\.0\.0\.1 - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET \/a\\x22b HTTP\/1\.1" 200 5 "http:\/\/r\/" "a\\x22b\\x5cc\\x80"\n$/,
     )
@@ -263,13 +262,13 @@ describe('a reload of the routes', () => {
     const young = await upstreamThat((_request, response) => response.end('new'))
     gateway = await gatewayTo({ upstreams: [old.url] })
     const begun = fetch(gateway.url)
-    await until(() => old.sockets.size === 1, 'the old one has it')
+    await until('the old one has it', () => old.sockets.size === 1)
     gateway.use(routingOf({ upstreams: [young.url] }))
     expect(await (await fetch(gateway.url)).text()).toBe('new')
     expect([...gateway.upstreams()].map(({ origin }) => origin)).toStrictEqual([old.url, young.url])
     release()
     expect(await (await begun).text()).toBe('old')
-    await until(() => old.sockets.size === 0, 'no connection to the old one is kept')
+    await until('no connection to the old one is kept', () => old.sockets.size === 0)
     expect([...gateway.upstreams()].map(({ origin }) => origin)).toStrictEqual([young.url])
   })
 
@@ -308,7 +307,7 @@ describe('a gateway that stops', () => {
     const idle = connect(Number(port), hostname)
     await once(idle, 'connect')
     const begun = Array.from({ length: 20 }, async () => (await fetch(gateway.url)).text())
-    await until(() => upstream.sockets.size === 20, 'all have begun')
+    await until('all have begun', () => upstream.sockets.size === 20)
     const start = performance.now()
     const closed = once(idle.resume(), 'close')
     await gateway.close()
@@ -316,7 +315,7 @@ describe('a gateway that stops', () => {
     await closed
     expect(performance.now() - start).toBeLessThan(4000)
     await expect(fetch(gateway.url)).rejects.toThrow()
-    await until(() => upstream.sockets.size === 0, 'no connection to an upstream is kept')
+    await until('no connection to an upstream is kept', () => upstream.sockets.size === 0)
   })
 
   it('waits no longer than its stop timeout', async () => {
@@ -324,12 +323,12 @@ describe('a gateway that stops', () => {
     gateway = await gatewayTo({ upstreams: [upstream.url] }, { limits: { ...LIMITS, stopTimeoutMs: 300 } })
     const begun = fetch(gateway.url)
     begun.catch(() => {})
-    await until(() => upstream.sockets.size === 1, 'it has begun')
+    await until('it has begun', () => upstream.sockets.size === 1)
     const start = performance.now()
     await gateway.close()
     expect(performance.now() - start).toBeLessThan(4000)
     await expect(begun).rejects.toThrow()
-    await until(() => upstream.sockets.size === 0, 'no connection to an upstream is kept')
+    await until('no connection to an upstream is kept', () => upstream.sockets.size === 0)
   })
 })
 

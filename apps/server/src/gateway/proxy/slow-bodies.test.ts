@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type TestUpstream, until, upstreamOf } from '../../../test/gateway.js'
+import { type TestUpstream, upstreamOf } from '../../../test/gateway.js'
 import { startService, type TestService } from '../../../test/start-service.js'
 
 let service: TestService | undefined
@@ -68,7 +69,7 @@ describe('bodies that clients send slowly', () => {
     })
     const url = await start()
     for (let i = 0; i < 12; i++) open(url, 1000, 'x')
-    await until(() => failed >= 12, 'the upstream has failed them all')
+    await until('the upstream has failed them all', () => failed >= 12)
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(isLogged('Circuit breaker opened')).toBe(false)
     expect(await statusOf(`${url}/a`)).toBe(200)
@@ -78,7 +79,7 @@ describe('bodies that clients send slowly', () => {
     upstream = await upstreamOf((request) => request.pause())
     const url = await start('300ms')
     for (let i = 0; i < 12; i++) open(url, 1e8, 'x'.repeat(10_000_000))
-    await until(() => isLogged('Circuit breaker opened'), 'it opens')
+    await until('it opens', () => isLogged('Circuit breaker opened'))
   })
 })
 
@@ -98,7 +99,7 @@ describe('a half-open circuit breaker', () => {
   async function startHalfOpen(headersTimeout?: string): Promise<string> {
     const url = await start(headersTimeout)
     for (let i = 0; i < 10; i++) await statusOf(`${url}/a`)
-    await until(() => isLogged('Circuit breaker opened'), 'it opens')
+    await until('it opens', () => isLogged('Circuit breaker opened'))
     isDown = false
     await new Promise((resolve) => setTimeout(resolve, 250))
     return url
@@ -132,8 +133,8 @@ describe('a half-open circuit breaker', () => {
     const url = await startHalfOpen('500ms')
     for (let i = 0; i < 10; i++) open(url, 1e8, 'x'.repeat(200_000))
     const upload = () => statusOf(`${url}/a`, { method: 'POST', body: 'x'.repeat(1_000_000) })
-    await until(async () => (await upload()) === 503, 'slow bodies have all trials')
-    await until(async () => (await upload()) === 200, 'an upload gets a trial')
+    await until('slow bodies have all trials', async () => (await upload()) === 503)
+    await until('an upload gets a trial', async () => (await upload()) === 200)
   })
 
   it('sends a slow body once it has closed, and rejects it with 503 otherwise', async () => {

@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https'
 import { connect as connectTcp } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { makeCertificate } from '@tidegate/fixtures/certificate'
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   countsIn,
@@ -13,7 +14,6 @@ import {
   rawUpstream,
   type TestGateway,
   type TestUpstream,
-  until,
   upstreamOf,
 } from '../../../test/gateway.js'
 import { statusOf } from '../../../test/raw-http.js'
@@ -203,9 +203,9 @@ describe('HTTP/2', () => {
     session = connect(gateway.url, { ca: certificate.cert })
     const stream = session.request({ ':path': '/' })
     stream.on('error', () => {})
-    await until(() => silent.received.length === 1, 'the upstream has it')
+    await until('the upstream has it', () => silent.received.length === 1)
     stream.close(8)
-    await until(() => silent.closed() === 1, 'the connection to the upstream is closed')
+    await until('the connection to the upstream is closed', () => silent.closed() === 1)
     expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="all",status="none" 1'])
   })
 
@@ -215,7 +215,7 @@ describe('HTTP/2', () => {
     session = connect(gateway.url, { ca: certificate.cert })
     const stream = session.request({ ':path': '/' })
     stream.on('error', () => {})
-    await until(() => upstream.closed() === 1, 'the connection to the upstream is closed')
+    await until('the connection to the upstream is closed', () => upstream.closed() === 1)
   })
 
   it('the total size of headers is limited, for any number of headers', async () => {
@@ -236,7 +236,7 @@ describe('HTTP/2', () => {
     upstream = await upstreamOf((_request, response) => void setTimeout(() => response.end('late'), 300))
     gateway = await gatewayTo({ upstreams: [upstream.url] }, withHttp2())
     const answer = ask({})
-    await until(() => upstream.sockets.size === 1, 'the upstream has it')
+    await until('the upstream has it', () => upstream.sockets.size === 1)
     const closed = once(session!, 'close')
     await gateway.close()
     expect((await answer).body.toString()).toBe('late')

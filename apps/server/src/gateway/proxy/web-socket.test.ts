@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer as createNetServer, type Socket } from 'node:net'
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import {
@@ -9,7 +10,6 @@ import {
   rawUpstream,
   type TestGateway,
   type TestUpstream,
-  until,
   upstreamOf,
 } from '../../../test/gateway.js'
 import { sendRaw, statusOf } from '../../../test/raw-http.js'
@@ -50,7 +50,7 @@ describe('a WebSocket', () => {
     socket.close(4000, 'enough')
     const [code] = await once(socket, 'close')
     expect(code).toBe(4000)
-    await until(() => upstream.sockets.size === 0, 'the connection to the upstream is closed')
+    await until('the connection to the upstream is closed', () => upstream.sockets.size === 0)
     expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="all",status="1xx" 1'])
   })
 
@@ -91,7 +91,7 @@ describe('a WebSocket', () => {
     expect(statusOf(answer)).toBe(status)
     expect(answer.split('HTTP/1.1 ').length).toBe(2)
     expect(bad.received.join()).not.toContain('/admin')
-    await until(() => bad.sockets.size === 0, 'no connection to it is kept')
+    await until('no connection to it is kept', () => bad.sockets.size === 0)
   })
 
   it('that the upstream rejects leaves no open connection', async () => {
@@ -103,7 +103,9 @@ describe('a WebSocket', () => {
     })
     gateway = await gatewayTo({ upstreams: [upstream.url], webSocket: true })
     expect(statusOf(await sendRaw(gateway.url, HANDSHAKE, false))).toBe(426)
-    await until(() => upstream.sockets.size === 0, 'the connection to the upstream is closed', 3000)
+    await until('the connection to the upstream is closed', () => upstream.sockets.size === 0, {
+      timeoutMs: 3000,
+    })
   })
 
   it('with an unreachable upstream gets 502', async () => {
@@ -124,12 +126,12 @@ describe('a WebSocket', () => {
     const { hostname, port } = new URL(gateway.url)
     const socket = connect(Number(port), hostname)
     socket.write(HANDSHAKE)
-    await until(() => silent.received.length === 1, 'the upstream has it')
+    await until('the upstream has it', () => silent.received.length === 1)
     leave(socket)
     await until(
-      () => silent.closed() > 0 && silent.sockets.size === 0,
       'the connection to the upstream is closed',
-      2500,
+      () => silent.closed() > 0 && silent.sockets.size === 0,
+      { timeoutMs: 2500 },
     )
     expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="all",status="none" 1'])
   })
@@ -145,11 +147,11 @@ describe('a WebSocket', () => {
     // Requests have separate connections.
     expect((await fetch(gateway.url)).status).toBe(404)
     sockets[0]!.close()
-    await until(() => [...gateway.upstreams()].every(({ tunnels }) => tunnels === 1), 'one has closed')
+    await until('one has closed', () => [...gateway.upstreams()].every(({ tunnels }) => tunnels === 1))
     const another = new WebSocket(url)
     await once(another, 'message')
     for (const socket of [...sockets, another]) socket.terminate()
-    await until(() => [...gateway.upstreams()].every(({ tunnels }) => tunnels === 0), 'none is counted')
+    await until('none is counted', () => [...gateway.upstreams()].every(({ tunnels }) => tunnels === 0))
   })
 
   it('has rate limit headers, and status 101 even if a filter sets another', async () => {
@@ -222,7 +224,7 @@ describe('a WebSocket', () => {
     })
     await once(socket, 'close')
     expect(back).toBe('received last words')
-    await until(() => upstream.sockets.size === 0, 'both connections are closed')
+    await until('both connections are closed', () => upstream.sockets.size === 0)
   })
 
   it('applies backpressure', async () => {
@@ -232,12 +234,12 @@ describe('a WebSocket', () => {
     const piece = Buffer.alloc(1024 * 1024)
     for (let i = 0; i < 64; i++) socket.write(piece)
     let before = -1
-    await until(async () => {
+    await until('no more bytes are accepted', async () => {
       const isStill = socket.writableLength === before
       before = socket.writableLength
       await new Promise((resolve) => setTimeout(resolve, 300))
       return isStill
-    }, 'no more bytes are accepted')
+    })
     // Unread bytes are in the buffers of two connections, and not in the gateway.
     expect(socket.writableLength).toBeGreaterThan(32 * 1024 * 1024)
     socket.destroy()
@@ -272,7 +274,7 @@ describe('a WebSocket', () => {
     const closed = once(socket, 'close')
     await gateway.close()
     expect((await closed)[0]).toBe(1006)
-    await until(() => upstream.sockets.size === 0, 'its connection to the upstream is closed too')
+    await until('its connection to the upstream is closed too', () => upstream.sockets.size === 0)
   })
 })
 

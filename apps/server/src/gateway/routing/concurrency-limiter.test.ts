@@ -8,17 +8,11 @@ import {
 import { connect } from 'node:http2'
 import { concurrency, fixedWindow, MemoryStore, type Policy, type SlotRequest } from '@tidegate/core'
 import { makeCertificate } from '@tidegate/fixtures/certificate'
+import { until } from '@tidegate/fixtures/until'
 import { parseTemplate } from '@tidegate/http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import {
-  deadUrl,
-  gatewayTo,
-  type TestGateway,
-  type TestUpstream,
-  until,
-  upstreamOf,
-} from '../../../test/gateway.js'
+import { deadUrl, gatewayTo, type TestGateway, type TestUpstream, upstreamOf } from '../../../test/gateway.js'
 import type { Route } from '../route.js'
 import { createRouteLimiter } from './route-limiter.js'
 
@@ -79,11 +73,11 @@ function send(path = '/'): ClientRequest {
 async function inFlight(count: number): Promise<ClientRequest[]> {
   const before = pending.length
   const sent = Array.from({ length: count }, () => send())
-  await until(() => pending.length === before + count, 'the upstream has the requests')
+  await until('the upstream has the requests', () => pending.length === before + count)
   return sent
 }
 
-const isFree = () => until(() => free() === 2, 'both slots are free')
+const isFree = () => until('both slots are free', () => free() === 2)
 
 describe('a request in flight', () => {
   it('holds a slot until its response has been sent; beyond the limit, requests are denied', async () => {
@@ -100,7 +94,7 @@ describe('a request in flight', () => {
     const [received] = await response
     received.resume()
     expect(received.statusCode).toBe(200)
-    await until(() => free() === 1, 'a slot is free')
+    await until('a slot is free', () => free() === 1)
     await inFlight(1)
     expect(free()).toBe(0)
   })
@@ -122,7 +116,7 @@ describe('a request in flight', () => {
     await start()
     for (let i = 0; i < 5; i++) {
       const answer = fetch(gateway.url)
-      await until(() => pending.length === i + 1, 'the upstream has the request')
+      await until('the upstream has the request', () => pending.length === i + 1)
       expect(free()).toBe(1)
       pending[i]!.response.end('done')
       expect(await (await answer).text()).toBe('done')
@@ -187,11 +181,11 @@ describe('the slot is released once when', () => {
       },
     })
     const sent = send()
-    await until(() => isAsked, 'the limiter is called')
+    await until('the limiter is called', () => isAsked)
     sent.destroy()
-    await until(async () => /^gateway_connections 0$/m.test(await gateway.registry.metrics()), 'it is gone')
+    await until('it is gone', async () => /^gateway_connections 0$/m.test(await gateway.registry.metrics()))
     decide()
-    await until(() => released.length === 1, 'the slot is released')
+    await until('the slot is released', () => released.length === 1)
     expect(free()).toBe(2)
     expect(pending).toHaveLength(0)
   })
@@ -206,7 +200,7 @@ describe('the slot is released once when', () => {
   it('the upstream closes its connection', async () => {
     await start()
     const answer = fetch(gateway.url)
-    await until(() => pending.length === 1, 'the upstream has the request')
+    await until('the upstream has the request', () => pending.length === 1)
     pending[0]!.request.socket.destroy()
     expect((await answer).status).toBe(502)
     await isFree()
@@ -284,14 +278,14 @@ describe('over HTTP/2', () => {
     try {
       const streams = ['/ended', '/reset'].map((path) => session.request({ ':path': path }))
       for (const stream of streams) stream.on('error', () => {}).resume()
-      await until(() => pending.length === 2, 'the upstream has both requests')
+      await until('the upstream has both requests', () => pending.length === 2)
       expect(free()).toBe(0)
       const third = session.request({ ':path': '/third' })
       const [head] = await once(third, 'response')
       expect(head[':status']).toBe(429)
       third.resume()
       pending.find(({ request }) => request.url === '/ended')!.response.end('done')
-      await until(() => free() === 1, 'the slot of the response that has ended is free')
+      await until('the slot of the response that has ended is free', () => free() === 1)
       streams[1]!.close()
       await isFree()
       expect(released).toHaveLength(2)
@@ -306,7 +300,7 @@ describe('over HTTP/2', () => {
     const session = connect(gateway.url, { ca: cert })
     session.on('error', () => {})
     for (const path of ['/a', '/b']) session.request({ ':path': path }).on('error', () => {})
-    await until(() => pending.length === 2, 'the upstream has both requests')
+    await until('the upstream has both requests', () => pending.length === 2)
     expect(free()).toBe(0)
     session.destroy()
     await isFree()

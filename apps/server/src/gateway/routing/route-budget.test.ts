@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import { type Decision, fixedWindow } from '@tidegate/core'
+import { until } from '@tidegate/fixtures/until'
 import { parseExpression } from '@tidegate/http'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { deadUrl, gatewayTo, type TestGateway, until, upstreamOf } from '../../../test/gateway.js'
+import { deadUrl, gatewayTo, type TestGateway, upstreamOf } from '../../../test/gateway.js'
 import { CHUNK, CHUNKS, type LlmUpstream, llmUpstream, USAGE } from '../../../test/llm-upstream.js'
 import { type CostExpression, parseCost } from '../token-budget/cost-expression.js'
 import { createOutputHistory, type OutputHistory } from '../token-budget/output-history.js'
@@ -126,7 +127,7 @@ async function openConnections(): Promise<number> {
 }
 
 async function endings(): Promise<typeof ended> {
-  await until(() => ended.length > 0, 'the reservation ended')
+  await until('the reservation ended', () => ended.length > 0)
   return ended
 }
 
@@ -212,7 +213,7 @@ it('forwards the request body unchanged', async () => {
 it('reserves by the outputs of the model so far', async () => {
   for (let n = 0; n < 19; n++) history.add('tokens', 'echo', USAGE.output)
   await (await post(OPENAI, bodyOf('echo'))).text()
-  await until(() => history.p95('tokens', 'echo') !== undefined, 'the output is known')
+  await until('the output is known', () => history.p95('tokens', 'echo') !== undefined)
   await (await post(OPENAI, bodyOf('echo'))).text()
   expect(reserved.map(({ cost }) => cost)).toEqual([ESTIMATED_INPUT + 500, ESTIMATED_INPUT + USAGE.output])
 })
@@ -220,7 +221,7 @@ it('reserves by the outputs of the model so far', async () => {
 it('ignores outputs that their declared maximum cut off in the history', async () => {
   const body = bodyOf('echo', { max_tokens: USAGE.output })
   for (let n = 0; n < 20; n++) await (await post(OPENAI, body)).text()
-  await until(() => ended.length === 20, 'all have ended')
+  await until('all have ended', () => ended.length === 20)
   await (await post(OPENAI, bodyOf('echo'))).text()
   expect(reserved.at(-1)).toMatchObject({ cost: ESTIMATED_INPUT + 500 })
 })
@@ -230,7 +231,7 @@ it('ignores failed and incomplete responses in the output history', async () => 
   for (const model of ['error', 'cut']) for (let n = 0; n < 19; n++) history.add('tokens', model, 10)
   await (await post(OPENAI, bodyOf('error'))).text()
   await (await post(OPENAI, bodyOf('cut', { stream: true }))).text().catch(() => {})
-  await until(() => ended.length === 2, 'both have ended')
+  await until('both have ended', () => ended.length === 2)
   expect(history.p95('tokens', 'error')).toBeUndefined()
   expect(history.p95('tokens', 'cut')).toBeUndefined()
 })
@@ -269,7 +270,7 @@ it('costs the reserved units if the client disconnects before the response', asy
   const sent = httpRequest(gateway.url + OPENAI, { method: 'POST', headers: { 'x-user-id': 'alice' } })
   sent.on('error', () => {})
   sent.end(bodyOf('silent'))
-  await until(() => upstream.received.length > before, 'the upstream has the request')
+  await until('the upstream has the request', () => upstream.received.length > before)
   sent.destroy()
   expect(await endings()).toEqual([[ESTIMATED_INPUT + 500]])
 })
@@ -384,9 +385,9 @@ it('reserves nothing if the client disconnects during its body', async () => {
   })
   sent.on('error', () => {})
   sent.write('{"model"')
-  await until(async () => (await openConnections()) === 1, 'the gateway has the connection')
+  await until('the gateway has the connection', async () => (await openConnections()) === 1)
   sent.destroy()
-  await until(async () => (await openConnections()) === 0, 'the gateway has closed the connection')
+  await until('the gateway has closed the connection', async () => (await openConnections()) === 0)
   expect(reserved).toEqual([])
 })
 
@@ -400,9 +401,9 @@ it('cancels the reservation if the client disconnects while it is made', async (
   const sent = httpRequest(gateway.url + OPENAI, { method: 'POST', headers: { 'x-user-id': 'alice' } })
   sent.on('error', () => {})
   sent.end(bodyOf('echo'))
-  await until(() => reserved.length === 1, 'the reservation has begun')
+  await until('the reservation has begun', () => reserved.length === 1)
   sent.destroy()
-  await until(async () => (await openConnections()) === 0, 'the gateway has closed the connection')
+  await until('the gateway has closed the connection', async () => (await openConnections()) === 0)
   goOn()
   expect(await endings()).toEqual(['cancelled'])
   expect(upstream.received).toHaveLength(before)
@@ -422,16 +423,16 @@ it('rejects bodies beyond the memory for one client, and accepts them again late
     sent.write('{')
     return sent
   })
-  await until(async () => (await openConnections()) === 64, 'all have arrived')
+  await until('all have arrived', async () => (await openConnections()) === 64)
   const body = bodyOf('echo')
-  await until(async () => (await post(OPENAI, body)).status === 429, 'the next is rejected')
+  await until('the next is rejected', async () => (await post(OPENAI, body)).status === 429)
   const rejected = await post(OPENAI, body)
   expect(rejected.headers.get('retry-after')).toBe('1')
   expect(await rejected.json()).toMatchObject({
     message: expect.stringMatching(/^Too many large request bodies/),
   })
   for (const sent of open) sent.destroy()
-  await until(async () => (await post(OPENAI, body)).status === 200, 'the memory is free again')
+  await until('the memory is free again', async () => (await post(OPENAI, body)).status === 200)
 })
 
 it('does not read a response faster than the client', async () => {
@@ -449,12 +450,12 @@ it('does not read a response faster than the client', async () => {
   gateway = await startGatewayTo(flood.url)
   const response = await open(OPENAI, bodyOf('echo', { stream: true }))
   let before = -1
-  await until(async () => {
+  await until('the upstream has stopped sending', async () => {
     await new Promise((resolve) => setTimeout(resolve, 200))
     const isStill = sentBytes === before
     before = sentBytes
     return isStill
-  }, 'the upstream has stopped sending')
+  })
   expect(sentBytes).toBeLessThan(50e6)
   response.destroy()
   await endings()

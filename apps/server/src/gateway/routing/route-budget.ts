@@ -9,15 +9,15 @@ import {
 import type { GatewayRequest, RouteBudget, RouteDecision, TokenBudgets } from '../route.js'
 import type { OutputHistory } from '../token-budget/output-history.js'
 import {
+  type BudgetReservation,
   createRequestBudget,
   type KeyedBudget,
-  type Reservation,
   type ReservedLimit,
 } from '../token-budget/request-budget.js'
 import { type OnDecision, onRoute, rejectAmbiguousKey } from './route-limiter.js'
 
 export interface RouteBudgetOptions {
-  readonly reserve: (limits: readonly ReservedLimit[]) => Promise<Reservation>
+  readonly reserve: (limits: readonly ReservedLimit[]) => Promise<BudgetReservation>
   readonly history: OutputHistory
   readonly onDecision: OnDecision
 }

@@ -1,4 +1,4 @@
-import { CHARACTERS_PER_TOKEN, MAX_BINARY_CHARACTERS, tokensOf } from './characters.js'
+import { CHARACTERS_PER_TOKEN, estimatedTokens, MAX_BINARY_CHARACTERS } from './characters.js'
 import { type JsonPath, JsonScanner } from './json-scanner.js'
 
 /** The size of a request to a model. */
@@ -75,11 +75,11 @@ export function createLlmRequestReader({ hasOutput }: { readonly hasOutput: bool
     },
     end() {
       if (!scanner.isWholeObject) {
-        return { inputTokens: tokensOf(bytes), maxOutputTokens: hasOutput ? undefined : 0, model: '' }
+        return { inputTokens: estimatedTokens(bytes), maxOutputTokens: hasOutput ? undefined : 0, model: '' }
       }
       const declared =
         maximum === undefined ? undefined : Math.min(maximum * choices, Number.MAX_SAFE_INTEGER)
-      return { inputTokens: tokensOf(characters), maxOutputTokens: hasOutput ? declared : 0, model }
+      return { inputTokens: estimatedTokens(characters), maxOutputTokens: hasOutput ? declared : 0, model }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { MAX_BINARY_CHARACTERS, tokensOf } from './characters.js'
+import { estimatedTokens, MAX_BINARY_CHARACTERS } from './characters.js'
 import { createEventStreamReader } from './event-stream.js'
 import { type JsonPath, JsonScanner } from './json-scanner.js'
 import { mergeUsage, type ReportedUsage, readUsage } from './reported-usage.js'
@@ -41,7 +41,7 @@ function createBodyReader(): LlmResponseReader {
     end() {
       scanner.end()
       const { usage, characters, isCutOff, isBackground } = state
-      const output = usage.output ?? tokensOf(characters)
+      const output = usage.output ?? estimatedTokens(characters)
       return { ...usage, hasUsage: isReported(usage), output, isCutOff, isBackground }
     },
   }
@@ -62,7 +62,7 @@ function createStreamReader(): LlmResponseReader {
     end() {
       scanner.end()
       const { usage, charactersSinceUsage, isCutOff, isBackground } = state
-      const output = (usage.output ?? 0) + tokensOf(charactersSinceUsage)
+      const output = (usage.output ?? 0) + estimatedTokens(charactersSinceUsage)
       return { ...usage, hasUsage: isReported(usage), output, isCutOff, isBackground }
     },
   }

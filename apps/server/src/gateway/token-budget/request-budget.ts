@@ -8,7 +8,7 @@ import { sendUntilStored } from './send-until-stored.js'
 import { settlementOf } from './settlement.js'
 
 /** Units that are reserved before the response. */
-export interface Reservation {
+export interface BudgetReservation {
   readonly allowed: boolean
   /** One per limit, in order; undefined for a limit that was skipped because another one denied. */
   readonly decisions: readonly (Decision | undefined)[]
@@ -32,9 +32,12 @@ export interface RequestBudgetOptions {
   readonly maxBodyBytes: number
   readonly hasOutput: boolean
   readonly history: OutputHistory
-  readonly reserve: (limits: readonly ReservedLimit[]) => Promise<Reservation>
+  readonly reserve: (limits: readonly ReservedLimit[]) => Promise<BudgetReservation>
   /** The decision for the client. `headers` are those of the route's other limits. */
-  readonly decide: (decisions: Reservation['decisions'], headers: RouteDecision['headers']) => RouteDecision
+  readonly decide: (
+    decisions: BudgetReservation['decisions'],
+    headers: RouteDecision['headers'],
+  ) => RouteDecision
 }
 
 /** One request: estimates, reserves, reads the response and settles. */
@@ -42,13 +45,13 @@ export function createRequestBudget(options: RequestBudgetOptions): RequestBudge
   const { budgets, maxBodyBytes, hasOutput, history, reserve, decide } = options
   const reader = createLlmRequestReader({ hasOutput })
   let request: LlmRequest | undefined
-  let reservation: Reservation | undefined
+  let reservation: BudgetReservation | undefined
   let reservedUnits: readonly number[] = []
   let status: number | undefined
   let copy: ResponseCopy | undefined
   let isOver = false
 
-  async function settle(ending: ResponseEnding, reservation: Reservation): Promise<void> {
+  async function settle(ending: ResponseEnding, reservation: BudgetReservation): Promise<void> {
     const response = copy === undefined ? undefined : { ...(await copy.end()), status: status! }
     const settlement = settlementOf(request!, response, ending)
     if (settlement === 'cancel') return sendUntilStored(() => reservation.cancel())

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer as createNetServer, type Socket } from 'node:net'
+import { until } from '@tidegate/fixtures/until'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startFullUpstream } from '../../../test/full-upstream.js'
 import {
@@ -10,7 +11,6 @@ import {
   rawUpstream,
   type TestGateway,
   type TestUpstream,
-  until,
   upstreamOf,
 } from '../../../test/gateway.js'
 import { sendRaw, statusOf } from '../../../test/raw-http.js'
@@ -37,7 +37,7 @@ const TIMEOUTS = { connectMs: 300, headersMs: 300, bodyMs: 300 }
 async function expectNoLeak({ upstreams }: TestGateway): Promise<void> {
   const isIdle = ({ inFlight, pool: { stats } }: Upstream) =>
     inFlight === 0 && stats.running === 0 && stats.pending === 0
-  await until(() => [...upstreams()].every(isIdle), 'nothing is in flight')
+  await until('nothing is in flight', () => [...upstreams()].every(isIdle))
 }
 
 describe('an upstream', () => {
@@ -118,7 +118,7 @@ describe('an upstream', () => {
       `route="bad",kind="${kind}" 1`,
     ])
     await expectNoLeak(gateway)
-    await until(() => bad.sockets.size === 0, 'no connection to it is kept')
+    await until('no connection to it is kept', () => bad.sockets.size === 0)
   })
 
   it('on a closed port results in 502, as JSON or as a problem document', async () => {
@@ -139,8 +139,8 @@ describe('an upstream', () => {
     expect(response.status).toBe(508)
     const counts = async () => (await countsIn(gateway!, 'gateway_requests_total')).join()
     await until(
-      async () => (await counts()) === 'route="",status="5xx" 1,route="all",status="5xx" 4',
       'the request has looped four times',
+      async () => (await counts()) === 'route="",status="5xx" 1,route="all",status="5xx" 4',
     )
   })
 
@@ -172,7 +172,7 @@ describe('an upstream', () => {
       // The client can tell that the body is incomplete.
       expect(answer).not.toMatch(/\r\n0\r\n\r\n$/)
       await expectNoLeak(gateway)
-      await until(() => bad.sockets.size === 0, 'no connection to it is kept')
+      await until('no connection to it is kept', () => bad.sockets.size === 0)
     },
   )
 
@@ -206,9 +206,8 @@ describe('an upstream', () => {
     expect(statusOf(answer)).toBe(403)
     expect(answer).toMatch(/\r\n\r\nno$/)
     await expectNoLeak(gateway)
-    await until(
-      () => [...gateway!.upstreams()].every(({ pool }) => pool.stats.connected === 0),
-      'its connection is not used again',
+    await until('its connection is not used again', () =>
+      [...gateway!.upstreams()].every(({ pool }) => pool.stats.connected === 0),
     )
   })
 
@@ -224,14 +223,14 @@ describe('an upstream', () => {
     const hung = Array.from({ length: 200 }, () =>
       fetch(`${url}/bad`, { signal: abort.signal }).catch(() => {}),
     )
-    await until(() => hanging.received.length === 200, 'all of them hang')
+    await until('all of them hang', () => hanging.received.length === 200)
     const start = performance.now()
     for (let i = 0; i < 50; i++) expect((await fetch(`${url}/good`)).status).toBe(200)
     expect(performance.now() - start).toBeLessThan(10_000)
     abort.abort()
     await Promise.all(hung)
     await expectNoLeak(gateway)
-    await until(() => hanging.closed() >= 200, 'the upstream connections to be closed')
+    await until('the upstream connections to be closed', () => hanging.closed() >= 200)
   })
 
   it('with too few connections: requests that wait too long get 504', async () => {
@@ -245,9 +244,8 @@ describe('an upstream', () => {
     )
     expect(statuses).toStrictEqual([504, 504, 504, 504, 504, 504])
     expect(hanging.received.length).toBeLessThan(6)
-    await until(
-      () => [...gateway!.upstreams()].every(({ inFlight }) => inFlight === 0),
-      'nothing is in flight',
+    await until('nothing is in flight', () =>
+      [...gateway!.upstreams()].every(({ inFlight }) => inFlight === 0),
     )
   })
 })
@@ -258,10 +256,10 @@ describe('a client', () => {
     gateway = await gatewayTo({ id: 'slow', upstreams: [slow.url] })
     const abort = new AbortController()
     const request = fetch(`${gateway.url}/slow`, { signal: abort.signal })
-    await until(() => slow.received.length === 1, 'the upstream has it')
+    await until('the upstream has it', () => slow.received.length === 1)
     abort.abort()
     await expect(request).rejects.toThrow()
-    await until(() => slow.closed() === 1, 'the connection to the upstream is closed')
+    await until('the connection to the upstream is closed', () => slow.closed() === 1)
     await expectNoLeak(gateway)
     expect(await countsIn(gateway, 'gateway_requests_total')).toStrictEqual(['route="slow",status="none" 1'])
   })
@@ -280,9 +278,9 @@ describe('a client', () => {
     const { hostname, port } = new URL(gateway.url)
     const socket = connect(Number(port), hostname)
     socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\npart')
-    await until(() => isBegun, 'the upstream has a part')
+    await until('the upstream has a part', () => isBegun)
     socket.destroy()
-    await until(() => reading.closed() === 1, 'the connection to the upstream is closed')
+    await until('the connection to the upstream is closed', () => reading.closed() === 1)
     await expectNoLeak(gateway)
   })
 
@@ -294,7 +292,7 @@ describe('a client', () => {
       'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\npart',
     )
     expect(statusOf(answer)).toBe(408)
-    await until(() => reading.closed() === 1, 'the connection to the upstream is closed')
+    await until('the connection to the upstream is closed', () => reading.closed() === 1)
     await expectNoLeak(gateway)
   })
 
@@ -328,7 +326,7 @@ describe('a client', () => {
     const socket = connect(Number(port), hostname)
     socket.on('error', () => {})
     socket.pause().write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
-    await until(() => large.closed() === 1, 'the connection to the upstream is closed')
+    await until('the connection to the upstream is closed', () => large.closed() === 1)
     await expectNoLeak(gateway)
     socket.destroy()
   })
@@ -483,10 +481,10 @@ describe('load balancing', () => {
     const both = async () => new Set([await ask(), await ask(), await ask(), await ask()])
     expect(await both()).toStrictEqual(new Set(['failing', 'healthy']))
     isHealthy = false
-    await until(async () => (await both()).size === 1, 'one is left')
+    await until('one is left', async () => (await both()).size === 1)
     expect(await both()).toStrictEqual(new Set(['healthy']))
     isHealthy = true
-    await until(async () => (await both()).size === 2, 'both get requests again')
+    await until('both get requests again', async () => (await both()).size === 2)
     expect(gateway.logged).toMatchObject([
       { msg: 'Health check failed; no requests are sent to the upstream', reason: 'status 400' },
       { msg: 'Health check passed; requests are sent to the upstream again' },
@@ -512,9 +510,9 @@ describe('load balancing', () => {
     const { url } = gateway
     const abort = new AbortController()
     const hung = Array.from({ length: 4 }, () => fetch(url, { signal: abort.signal }).catch(() => {}))
-    await until(() => taken === 1, 'its only connection is taken')
+    await until('its only connection is taken', () => taken === 1)
     isHealthy = false
-    await until(() => gateway!.logged.some(({ upstream }) => upstream === hanging.url), 'it is detected')
+    await until('it is detected', () => gateway!.logged.some(({ upstream }) => upstream === hanging.url))
     for (let i = 0; i < 4; i++) expect(await ask()).toBe('b')
     abort.abort()
     await Promise.all(hung)

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { until } from '@tidegate/fixtures/until'
 import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
-import { openSession } from '../../../test/rls-call.js'
+import { openSession } from '../../../test/rls/rls-call.js'
 import { createGrpcHealth } from './grpc-health.js'
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from './grpc-server.js'
 

@@ -1,4 +1,4 @@
-import type { Rule } from './rule.js'
+import type { DescriptorRule } from './rule.js'
 
 /** A descriptor of a file with the descriptors inside it. */
 export interface DescriptorNode {
@@ -6,7 +6,7 @@ export interface DescriptorNode {
   readonly children: Map<string, DescriptorNode>
   /** The children with `*` in their name, in the order of the file. */
   readonly wildcards: Wildcard[]
-  readonly rule: Rule | undefined
+  readonly rule: DescriptorRule | undefined
   readonly hasValueInMetric: boolean
   /** Whether all values that match its wildcard share one count. */
   readonly isShared: boolean

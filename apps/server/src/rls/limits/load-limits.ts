@@ -9,7 +9,7 @@ export interface LimitFileText {
   readonly text: string | ConfigError
 }
 
-export interface Limits {
+export interface LoadedLimits {
   readonly domains: ReadonlyMap<string, Domain>
   /** The number of rate limits. */
   readonly ruleCount: number
@@ -29,7 +29,7 @@ export interface LimitOptions extends PolicyTerms {
 export function loadLimits(
   texts: readonly LimitFileText[],
   { mergeDomains, ...terms }: LimitOptions,
-): { readonly limits: Limits } | { readonly errors: readonly FileErrors[] } {
+): { readonly limits: LoadedLimits } | { readonly errors: readonly FileErrors[] } {
   const domains = new Map<string, { domain: Domain; file: string }>()
   const errors: FileErrors[] = []
   for (const { file, text } of texts) {

@@ -1,16 +1,16 @@
 import { type DescriptorNode, type Domain, matchesWildcard } from './descriptor-node.js'
-import type { Rule } from './rule.js'
+import type { DescriptorRule } from './rule.js'
 
-export interface Entry {
+export interface DescriptorEntry {
   readonly key: string
   readonly value: string
 }
 
 /** The rule that a descriptor of a request matches. */
 export interface Match {
-  readonly rule: Rule
+  readonly rule: DescriptorRule
   /** The entries for the key, with the pattern in place of the value if all values of a wildcard share one count. */
-  readonly keyEntries: readonly Entry[]
+  readonly keyEntries: readonly DescriptorEntry[]
   /** The name of its statistics. */
   readonly metric: string
   readonly metadata: Readonly<Record<string, unknown>> | undefined
@@ -20,9 +20,13 @@ export interface Match {
  * Finds the rule of a descriptor. At each level an exact `key_value` comes first, then the wildcards in the order of the
  * file, then the key without a value. Only a rule at the depth of the last entry matches.
  */
-export function matchRule(domain: Domain, domainName: string, entries: readonly Entry[]): Match | undefined {
+export function matchRule(
+  domain: Domain,
+  domainName: string,
+  entries: readonly DescriptorEntry[],
+): Match | undefined {
   let parent: DescriptorNode = domain
-  let keyEntries: Entry[] | undefined
+  let keyEntries: DescriptorEntry[] | undefined
   let metric = domainName
   let detailed = domainName
   let isOwnMetric = true
@@ -65,7 +69,7 @@ function wildcardOf({ wildcards }: DescriptorNode, full: string) {
 
 function metricPart(
   node: DescriptorNode,
-  { key, value }: Entry,
+  { key, value }: DescriptorEntry,
   exact: DescriptorNode | undefined,
   wildcard: string | undefined,
 ): string {

@@ -7,7 +7,7 @@ import { formatValue, isFields } from '../../config-file/value-kinds.js'
 import { defineCounter, type PolicyTerms, RULE_ALGORITHMS } from './define-rule.js'
 import { addChild, type DescriptorNode } from './descriptor-node.js'
 import { resolveMergeKeys } from './merge-keys.js'
-import type { Rule } from './rule.js'
+import type { DescriptorRule } from './rule.js'
 import { isUnreadable, readScalar } from './scalars.js'
 import { UNITS, UNKNOWN_UNIT } from './unit.js'
 
@@ -115,7 +115,7 @@ export function readLimitFile(text: string, terms: PolicyTerms): LimitFile {
     addChild(parent, name, node)
   }
 
-  function ruleAt(descriptorPath: Path, descriptor: Fields, rulePath: string): Rule | undefined {
+  function ruleAt(descriptorPath: Path, descriptor: Fields, rulePath: string): DescriptorRule | undefined {
     const flag = (name: string) => booleanAt(document, [...descriptorPath, name], descriptor[name])
     const flags = {
       isShadow: flag('shadow_mode'),

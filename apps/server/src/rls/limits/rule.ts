@@ -1,7 +1,7 @@
 import type { FixedWindowPolicy, Policy, TokenBucketPolicy } from '@tidegate/core'
 
 /** A rate limit of a file, or an override in a request. */
-export interface Rule {
+export interface DescriptorRule {
   /** The path of the rule in its file, such as `shop.user_bob.path`. It is the name in the metrics. */
   readonly path: string
   /** The name for `replaces` of other rules; empty without one. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Entry } from '../limits/match.js'
+import type { DescriptorEntry } from '../limits/match.js'
 
 /** Characters that a key cannot have, or that separate its parts. Also surrogates, which a key may only have in pairs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -9,7 +9,7 @@ const MAX_BYTES = 256
 const BYTES_PER_CHARACTER = 3
 
 /** The key of a counter: `user=bob|path=/login`. Two different lists of entries never share a key. */
-export function countKey(entries: readonly Entry[], prefix = ''): string {
+export function countKey(entries: readonly DescriptorEntry[], prefix = ''): string {
   let key = prefix
   let isSpecial = SPECIAL.test(prefix)
   for (const { key: name, value } of entries) {

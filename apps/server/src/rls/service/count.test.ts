@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { Rule } from '../limits/rule.js'
+import type { DescriptorRule } from '../limits/rule.js'
 import { uncountedOutcome } from './count.js'
 
-const RULE = { limit: 5 } as Rule
+const RULE = { limit: 5 } as DescriptorRule
 
 it.each([
   ['closed', 0, true, 6],

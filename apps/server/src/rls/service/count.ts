@@ -1,9 +1,9 @@
 import type { Decision, FullStore, Policy } from '@tidegate/core'
-import type { Rule } from '../limits/rule.js'
+import type { DescriptorRule } from '../limits/rule.js'
 
 /** A rule of a request, with the hits to count. */
 export interface Hit {
-  readonly rule: Rule
+  readonly rule: DescriptorRule
   readonly key: string
   /** 0 takes nothing; a negative number gives units back. */
   readonly hits: number
@@ -46,7 +46,7 @@ async function timeOf(store: FullStore, policy: Policy, key: string): Promise<nu
 }
 
 /** The outcome of a policy with room for one hit more than the limit. */
-function fixedOutcome(rule: Rule, policy: Policy, decision: Decision, hits: number): HitOutcome {
+function fixedOutcome(rule: DescriptorRule, policy: Policy, decision: Decision, hits: number): HitOutcome {
   const { allowed, remaining, overBy = 0, degraded } = decision
   const resetSeconds = resetSecondsOf(policy, decision)
   if (isUncounted(decision)) return uncountedOutcome(rule, hits, resetSeconds, degraded)
@@ -58,12 +58,12 @@ function fixedOutcome(rule: Rule, policy: Policy, decision: Decision, hits: numb
   return { isOver, remaining: isOver ? 0 : rule.limit - after, after, resetSeconds, degraded }
 }
 
-function peekOutcome(rule: Rule, policy: Policy, decision: Decision): HitOutcome {
+function peekOutcome(rule: DescriptorRule, policy: Policy, decision: Decision): HitOutcome {
   if (rule.counter?.kind === 'rolling') return rollingOutcome(rule, decision)
   return fixedOutcome(rule, policy, { ...decision, allowed: decision.degraded !== 'closed' }, 0)
 }
 
-function rollingOutcome(rule: Rule, decision: Decision): HitOutcome {
+function rollingOutcome(rule: DescriptorRule, decision: Decision): HitOutcome {
   const { allowed, remaining, retryAfterMs, resetAfterMs, degraded, cost } = decision
   const resetSeconds = Math.ceil((allowed ? resetAfterMs : retryAfterMs) / 1000)
   if (isUncounted(decision)) return uncountedOutcome(rule, cost, resetSeconds, degraded)
@@ -83,7 +83,7 @@ export function isUncounted({ degraded }: Decision): boolean {
 
 /** The outcome of `open` or `closed`. Even `open` denies hits above the whole limit, and all hits of a limit of 0. */
 export function uncountedOutcome(
-  rule: Rule,
+  rule: DescriptorRule,
   hits: number,
   resetSeconds: number,
   degraded: Decision['degraded'],

@@ -1,5 +1,5 @@
 import { fixedCounter, type PolicyTerms } from '../limits/define-rule.js'
-import type { Rule } from '../limits/rule.js'
+import type { DescriptorRule } from '../limits/rule.js'
 import { UNITS, unitOf } from '../limits/unit.js'
 
 /** A limit in a request, which replaces the one in the file. */
@@ -12,10 +12,13 @@ const MAX_CACHED = 1000
 
 /** Creates the rules of overrides, and caches the most recent ones. */
 export function createOverrides(terms: PolicyTerms) {
-  const cache = new Map<string, Rule>()
+  const cache = new Map<string, DescriptorRule>()
 
   /** Undefined if the unit is unknown. With `isAtomic`, each limit has its own counts. */
-  return function ruleOf({ requestsPerUnit, unit }: LimitOverride, isAtomic: boolean): Rule | undefined {
+  return function ruleOf(
+    { requestsPerUnit, unit }: LimitOverride,
+    isAtomic: boolean,
+  ): DescriptorRule | undefined {
     const id = `${isAtomic}:${unit}:${requestsPerUnit}`
     const cachedRule = cache.get(id)
     if (cachedRule !== undefined) return cachedRule
@@ -24,7 +27,7 @@ export function createOverrides(terms: PolicyTerms) {
     // A take must not have two policies with one name and different limits.
     const name = `rls-override-${unitName}${isAtomic ? `-${requestsPerUnit}` : ''}`
     const window = `${UNITS[unitName]!.seconds}s`
-    const rule: Rule = {
+    const rule: DescriptorRule = {
       path: '',
       name: '',
       replaces: [],

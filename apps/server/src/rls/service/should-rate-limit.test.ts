@@ -1,6 +1,6 @@
 import { MemoryStore, storeFailed, withFallback } from '@tidegate/core'
 import { describe, expect, it } from 'vitest'
-import { request, rlsService } from '../../../test/rls-service.js'
+import { request, rlsService } from '../../../test/rls/rls-service.js'
 
 const LIMITED = '  - { key: user, rate_limit: { unit: minute, requests_per_unit: 5 } }'
 

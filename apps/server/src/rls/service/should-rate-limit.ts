@@ -1,9 +1,9 @@
 import type { Decision, FullStore } from '@tidegate/core'
 import { policyTerms, type RlsSettings } from '../config/rls-config.js'
 import type { Domain } from '../limits/descriptor-node.js'
-import type { Limits } from '../limits/load-limits.js'
+import type { LoadedLimits } from '../limits/load-limits.js'
 import { matchRule } from '../limits/match.js'
-import type { Rule } from '../limits/rule.js'
+import type { DescriptorRule } from '../limits/rule.js'
 import { countHit, type Hit, type HitOutcome } from './count.js'
 import { countAtomically } from './count-atomically.js'
 import { countKey } from './count-key.js'
@@ -22,7 +22,7 @@ export interface RateLimitService {
 export interface RateLimitServiceOptions {
   readonly store: FullStore
   /** The active limits. */
-  readonly limits: () => Limits
+  readonly limits: () => LoadedLimits
   readonly settings: RlsSettings
   readonly stats: AllRuleStats
   onUnknownDomain(domain: string): void
@@ -148,7 +148,7 @@ function statusOf({ hit, isUnlimited }: Applied, counted: HitOutcome | undefined
   }
 }
 
-function limitOf({ limit, unit, name }: Rule) {
+function limitOf({ limit, unit, name }: DescriptorRule) {
   return name === '' ? { requestsPerUnit: limit, unit } : { requestsPerUnit: limit, unit, name }
 }
 

@@ -1,6 +1,7 @@
 import { ManualClock, MemoryStore } from '@tidegate/core'
+import { until } from '@tidegate/fixtures/until'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { gatewayTo, type TestGateway, until } from '../../../../test/gateway.js'
+import { gatewayTo, type TestGateway } from '../../../../test/gateway.js'
 import { gatewayRequest } from '../../../../test/gateway-request.js'
 import { gatewayOf } from '../../../../test/gateway-routes.js'
 import { type LlmUpstream, llmUpstream, USAGE } from '../../../../test/llm-upstream.js'
@@ -72,7 +73,7 @@ describe('TokenBudget', () => {
       await response.text()
       statuses.push(response.status)
       const left = 1000 - (USAGE.input + USAGE.output) * statuses.filter((status) => status === 200).length
-      await until(() => remaining('tokens') === left, `${left} tokens are left`)
+      await until(`${left} tokens are left`, () => remaining('tokens') === left)
     }
     // 17 of 56 are 952; the next would need 20 + 31.
     expect(statuses).toEqual([...Array(17).fill(200), ...Array(3).fill(429)])
@@ -86,20 +87,20 @@ describe('TokenBudget', () => {
     const response = await post('echo', { max_tokens: undefined })
     await response.text()
     expect(response.headers.get('x-ratelimit-remaining')).toBe(String(1000 - ESTIMATED_INPUT - 250))
-    await until(() => remaining('tokens') === 1000 - USAGE.input - USAGE.output, 'it is settled')
+    await until('it is settled', () => remaining('tokens') === 1000 - USAGE.input - USAGE.output)
   })
 
   it('charges the overrun of a response that is larger than reserved', async () => {
     const { remaining } = await startGateway(BUDGET, TOKENS)
     await (await post('echo', { max_tokens: 1 })).text()
-    await until(() => remaining('tokens') === 1000 - USAGE.input - USAGE.output, 'it is settled')
+    await until('it is settled', () => remaining('tokens') === 1000 - USAGE.input - USAGE.output)
   })
 
   it('reserves no less after an output that max_tokens: 1 has cut off', async () => {
     const { remaining } = await startGateway(BUDGET, TOKENS)
     await (await post('echo', { max_tokens: 1 })).text()
     const left = 1000 - USAGE.input - USAGE.output
-    await until(() => remaining('tokens') === left, 'it is settled')
+    await until('it is settled', () => remaining('tokens') === left)
     const response = await post('echo', { max_tokens: 400 })
     await response.text()
     expect(response.headers.get('x-ratelimit-remaining')).toBe(String(left - ESTIMATED_INPUT - 250))
@@ -115,7 +116,7 @@ describe('TokenBudget', () => {
     await response.text()
     expect(response.headers.get('ratelimit-policy')).toBe('"money";q=1000000;w=1000000;qu="micro-dollars"')
     const cost = USAGE.input * 3 + USAGE.output * 15
-    await until(() => remaining('money') === 1_000_000 - cost, 'it is settled')
+    await until('it is settled', () => remaining('money') === 1_000_000 - cost)
   })
 
   it('reserves from several budgets or from none', async () => {
@@ -125,7 +126,7 @@ describe('TokenBudget', () => {
   outputs: { algorithm: sliding-window-log, limit: 40, window: 1m }`
     const { remaining } = await startGateway(filters, policies)
     expect((await post('echo')).status).toBe(200)
-    await until(() => remaining('tokens') === 944 && remaining('outputs') === 9, 'both are settled')
+    await until('both are settled', () => remaining('tokens') === 944 && remaining('outputs') === 9)
     const denied = await post('echo')
     expect(denied.status).toBe(429)
     expect(denied.headers.get('ratelimit-policy')).toBe(
@@ -148,7 +149,7 @@ ${BUDGET}`
     expect(response.headers.get('x-ratelimit-limit')).toBe('1000')
     await post('echo')
     expect((await post('echo')).status).toBe(429)
-    await until(() => remaining('tokens') === 1000 - 2 * 56, 'both are settled')
+    await until('both are settled', () => remaining('tokens') === 1000 - 2 * 56)
     expect(decisions.filter((line) => line.startsWith('tokens'))).toEqual(['tokens true', 'tokens true'])
   })
 

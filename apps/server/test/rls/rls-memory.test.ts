@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { fileURLToPath } from 'node:url'
 import { until } from '@tidegate/fixtures/until'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { requestCodec } from '../src/rls/service/codecs.js'
+import { afterAll, beforeAll, it } from 'vitest'
+import { requestCodec } from '../../src/rls/service/codecs.js'
 import { LIMITS, type LimitsFolder, limitsFolder } from './limits-folder.js'
 import { framed, openStream } from './rls-call.js'
 
@@ -13,17 +13,12 @@ const CHILD = fileURLToPath(new URL('./rls-child.mjs', import.meta.url))
 const MAX_GROWTH_MB = 150
 
 let folder: LimitsFolder
-let child: ChildProcess
 beforeAll(() => {
   folder = limitsFolder({ 'shop.yaml': LIMITS })
 })
-afterEach(async () => {
-  child.disconnect()
-  await once(child, 'exit')
-})
 afterAll(() => folder?.remove())
 
-async function rssMb(): Promise<number> {
+async function rssMb(child: ChildProcess): Promise<number> {
   child.send('report')
   const [{ rss }] = await once(child, 'message')
   return (rss as number) / 1e6
@@ -32,7 +27,8 @@ async function rssMb(): Promise<number> {
 const entry = { key: 'user', value: 'x'.repeat(255_000) }
 const message = framed(requestCodec.encode({ domain: 'shop', descriptors: [{ entries: [entry] }] }))
 
-it.each([
+// At the same time, because each waits 10 seconds.
+it.concurrent.for([
   { name: 'requests without their last byte', body: message.subarray(0, -1), isEnded: false, settings: {} },
   {
     name: 'responses that the client does not read',
@@ -42,11 +38,15 @@ it.each([
   },
 ])(
   '700 $name hold a bounded memory, and are closed after 10 seconds',
-  async ({ body, isEnded, settings }) => {
+  async ({ body, isEnded, settings }, { expect, onTestFinished }) => {
     const yaml = `rls: { listen: 0, config: [${folder.path}], dynamicMetadata: true }`
-    child = fork(CHILD, [yaml], { execArgv: ['--expose-gc'] })
+    const child = fork(CHILD, [yaml], { execArgv: ['--expose-gc'] })
+    onTestFinished(async () => {
+      child.disconnect()
+      await once(child, 'exit')
+    })
     const [{ address }] = await once(child, 'message')
-    const before = await rssMb()
+    const before = await rssMb(child)
     const session = connect(`http://${address}`, { settings }).on('error', () => {})
     await once(session, 'connect')
     let open = 700
@@ -58,7 +58,7 @@ it.each([
     }
     let most = before
     await until('all calls to be closed', async () => {
-      most = Math.max(most, await rssMb())
+      most = Math.max(most, await rssMb(child))
       return open === 0
     })
     expect(most - before).toBeLessThan(MAX_GROWTH_MB)

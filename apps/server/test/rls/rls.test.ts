@@ -4,11 +4,11 @@ import { setTimeout } from 'node:timers/promises'
 import { makeCertificate } from '@tidegate/fixtures/certificate'
 import { until } from '@tidegate/fixtures/until'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { expositionAt, valueIn } from '../scrape.js'
+import { startService, type TestService } from '../start-service.js'
 import { type LimitsFolder, limitsFolder } from './limits-folder.js'
 import { framed, grpcStatus, openSession, openStream } from './rls-call.js'
 import { type RlsClient, rlsClient } from './rls-client.js'
-import { expositionAt, valueIn } from './scrape.js'
-import { startService, type TestService } from './start-service.js'
 
 const LIMITS = `
 domain: shop

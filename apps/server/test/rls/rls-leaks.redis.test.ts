@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { until } from '@tidegate/fixtures/until'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { requestCodec } from '../src/rls/service/codecs.js'
+import { requestCodec } from '../../src/rls/service/codecs.js'
+import { redisStore } from '../start-service.js'
 import { type LimitsFolder, limitsFolder } from './limits-folder.js'
 import { framed, grpcStatus, openSession, openStream } from './rls-call.js'
-import { redisStore } from './start-service.js'
 
 const CHILD = fileURLToPath(new URL('./rls-child.mjs', import.meta.url))
 const WATCH = '/grpc.health.v1.Health/Watch'

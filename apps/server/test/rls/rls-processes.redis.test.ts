@@ -2,11 +2,11 @@ import { freePort } from '@tidegate/fixtures/free-port'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { until } from '@tidegate/fixtures/until'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { childrenOf, configFile, type ServerProcess, startProcess } from '../process.js'
+import { expositionAt, valueIn } from '../scrape.js'
+import { redisStore } from '../start-service.js'
 import { ATOMIC, LIMITS, type LimitsFolder, limitsFolder } from './limits-folder.js'
-import { childrenOf, configFile, type ServerProcess, startProcess } from './process.js'
 import { type RlsClient, rlsClient } from './rls-client.js'
-import { expositionAt, valueIn } from './scrape.js'
-import { redisStore } from './start-service.js'
 
 const TIMEOUT_MS = 120_000
 

@@ -2,10 +2,10 @@ import { freePort } from '@tidegate/fixtures/free-port'
 import { type RedisServer, startRedis } from '@tidegate/fixtures/redis-server'
 import { until } from '@tidegate/fixtures/until'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { startProcess } from '../process.js'
+import { redisStore, startService, type TestService } from '../start-service.js'
 import { ATOMIC, LIMITS, type LimitsFolder, limitsFolder } from './limits-folder.js'
-import { startProcess } from './process.js'
 import { type RlsClient, rlsClient } from './rls-client.js'
-import { redisStore, startService, type TestService } from './start-service.js'
 
 let folder: LimitsFolder
 beforeAll(() => {

@@ -1,9 +1,9 @@
 import { type FullStore, ManualClock, MemoryStore } from '@tidegate/core'
-import type { RlsSettings } from '../src/rls/config/rls-config.js'
-import { loadLimits } from '../src/rls/limits/load-limits.js'
-import type { RateLimitRequest } from '../src/rls/service/rls-messages.js'
-import { createRuleStats } from '../src/rls/service/rule-stats.js'
-import { createRateLimitService } from '../src/rls/service/should-rate-limit.js'
+import type { RlsSettings } from '../../src/rls/config/rls-config.js'
+import { loadLimits } from '../../src/rls/limits/load-limits.js'
+import type { RateLimitRequest } from '../../src/rls/service/rls-messages.js'
+import { createRuleStats } from '../../src/rls/service/rule-stats.js'
+import { createRateLimitService } from '../../src/rls/service/should-rate-limit.js'
 
 const SETTINGS: RlsSettings = {
   responseHeaders: undefined,

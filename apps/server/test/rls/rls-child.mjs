@@ -2,8 +2,8 @@
 // address of the rate limit service, and replies to each message with its memory, series and connections.
 import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
-import { loadConfig } from '../dist/config/load.js'
-import { serve } from '../dist/run/serve.js'
+import { loadConfig } from '../../dist/config/load.js'
+import { serve } from '../../dist/run/serve.js'
 
 const { config, errors } = loadConfig({ text: process.argv[2], env: {}, flags: { port: '0' } })
 if (errors !== undefined) throw new Error(JSON.stringify(errors))
