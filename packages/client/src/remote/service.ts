@@ -92,7 +92,9 @@ export function createService(options: ServiceOptions): Service {
 }
 
 export function failed(why: string, cause?: unknown): TidegateError {
-  return new TidegateError('STORE_FAILED', `The call to the service failed: ${why}.`, { cause })
+  return new TidegateError('STORE_FAILED', `The call to the service failed: ${why.replace(/\.$/, '')}.`, {
+    cause,
+  })
 }
 
 /** The address without a trailing slash; throws if it is not valid. */
