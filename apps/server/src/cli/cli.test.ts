@@ -340,6 +340,12 @@ describe('tidegate reset', () => {
     ])
   })
 
+  it('without a token names the variable of the admin token', async () => {
+    fakeService.respondWith(401, { message: 'Missing token' })
+    const { err } = await tidegate(['reset', 'a', '--url', fakeService.url])
+    expect(err).toContain('Pass --token or set TIDEGATE_ADMIN_TOKEN.')
+  })
+
   it('without the right token exits with 2', async () => {
     fakeService.respondWith(401, { message: 'Wrong token' })
     const result = await tidegate(['reset', 'a', '--token', 'hunter2', '--url', fakeService.url])

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { isLoopbackHost } from '../api/request/foreign-pages.js'
 import type { Config } from '../config/config.js'
+import type { Caller } from '../config/sections/callers.js'
 import { kindOf } from './serve.js'
 
 /** Logs where the service listens, and warns if every client can check any key. */
@@ -16,9 +17,10 @@ export function announce(
     {
       store: kindOf(store),
       ...(workers > 1 ? { workers } : {}),
-      try: `curl -i '${url}/api/v1/rate-limit/check?key=user:123'`,
+      try: exampleCheck(url, callers[0]),
       docs: `${url}/docs`,
       metrics: `${url}/metrics`,
+      ...(adminToken === undefined ? {} : { dashboard: `${url}/` }),
     },
     `Tidegate listening on ${url}`,
   )
@@ -29,6 +31,14 @@ export function announce(
       `No callers are configured: every client that can reach ${host} can check any key and use up its limit. Set callers, or listen on 127.0.0.1.`,
     )
   }
+}
+
+/** A command that checks a key, with a placeholder for the token of a caller. */
+function exampleCheck(url: string, caller: Caller | undefined): string {
+  const header = caller === undefined ? '' : `-H 'Authorization: Bearer <token of ${caller.name}>' `
+  const prefix = caller?.keyPrefix
+  const key = prefix === undefined ? 'user:123' : encodeURIComponent(`${prefix}123`).replaceAll("'", '%27')
+  return `curl -i ${header}'${url}/api/v1/rate-limit/check?key=${key}'`
 }
 
 /** Logs the features of a Spring file that do not work here, and once the names of its other sections. */

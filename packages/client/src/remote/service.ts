@@ -105,7 +105,9 @@ const NOT_CONNECTED = [
 ]
 
 export function failed(why: string, cause?: unknown): TidegateError {
-  return new TidegateError('STORE_FAILED', `The call to the service failed: ${why}.`, { cause })
+  return new TidegateError('STORE_FAILED', `The call to the service failed: ${why.replace(/\.$/, '')}.`, {
+    cause,
+  })
 }
 
 /** The address without a trailing slash; throws if it is not valid. */

@@ -518,6 +518,11 @@ describe('options of other packages are rejected with their counterparts', () =>
       / with standards: \['legacy', 'draft-6'\]\./,
     ],
     ['the legacy headers alone', { standardHeaders: false }, / with standards: \['legacy'\]\./],
+    [
+      'the earlier name of the legacy headers',
+      { headers: false, standardHeaders: true },
+      /Replace headers: false and standardHeaders: true with standards: \['draft-6'\]\./,
+    ],
     ['no legacy headers', { legacyHeaders: false }, / with standards: \['draft-10'\]\./],
     [
       'headers of @fastify/rate-limit',
