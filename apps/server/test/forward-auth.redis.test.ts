@@ -211,6 +211,9 @@ describe('with four workers on Redis', () => {
       expect(reached).toHaveLength(4)
       const tokens = reached.map(({ headers }) => headers['x-tidegate-token'])
       expect(new Set(tokens)).toStrictEqual(new Set([undefined]))
+      // Applications trust the last address, which the proxy has added.
+      const addresses = reached.map(({ headers }) => String(headers['x-forwarded-for']).split(/, ?/).at(-1))
+      expect(new Set(addresses)).toStrictEqual(new Set([client]))
       // The invented address still has its whole limit.
       const keys = `http://127.0.0.1:${servicePort}/api/v1/rate-limit/remaining?policy=login&key=ip:`
       const remaining = await fetch(`${keys}203.0.113.9`, {

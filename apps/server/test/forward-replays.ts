@@ -75,7 +75,9 @@ export function startTraefikReplay(yaml: string): Promise<ForwardProxy> {
       if (answer.status >= 200 && answer.status < 300) return undefined
       return { ...answer, headers: without(answer.headers, HOP_BY_HOP) as IncomingHttpHeaders }
     },
-    upstreamHeaders: (client) => applied(names, client.headers),
+    // An entry point replaces the forwarding headers of clients that it does not trust.
+    upstreamHeaders: (client) =>
+      applied(names, { ...client.headers, 'x-forwarded-for': client.socket.remoteAddress }),
     clientHeaders: () => ({}),
   })
 }

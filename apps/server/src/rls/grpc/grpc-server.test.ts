@@ -1,10 +1,11 @@
 import { once } from 'node:events'
+import { constants } from 'node:http2'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { until } from '@tidegate/fixtures/until'
 import { pino } from 'pino'
 import { afterEach, expect, it } from 'vitest'
-import { openSession } from '../../../test/rls/rls-call.js'
+import { openSession, openStream } from '../../../test/rls/rls-call.js'
 import { createGrpcHealth } from './grpc-health.js'
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from './grpc-server.js'
 
@@ -47,4 +48,24 @@ it('stops within its timeout although a client never closes its connection', asy
   } finally {
     silent.destroy()
   }
+})
+
+it('closes the connection of a client that resets too many calls, and notices that the client is gone', async () => {
+  await start()
+  const session = openSession(`${server.host}:${server.port}`)
+  const reset = async (calls: number) => {
+    const streams = Array.from({ length: calls }, () => openStream(session))
+    await new Promise((resolve) => session.ping(resolve))
+    for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL)
+    await Promise.all(streams.map((stream) => once(stream, 'close')))
+    await new Promise((resolve) => session.ping(resolve))
+  }
+  await once(session, 'remoteSettings')
+  for (let i = 0; i < 8; i++) await reset(100)
+  expect([session.closed, server.connections.open]).toStrictEqual([false, 1])
+  const goaway = once(session, 'goaway')
+  for (let i = 0; i < 8; i++) await reset(100).catch(() => {})
+  expect((await goaway)[0]).toBe(constants.NGHTTP2_NO_ERROR)
+  session.destroy()
+  await until('the connection to be closed', () => server.connections.open === 0)
 })

@@ -48,6 +48,9 @@ const STREAM_BYTES = 8 * 1024
 /** What Node holds for a chunk or a header, besides its bytes. */
 const CHUNK_BYTES = 256
 
+const MAX_RESETS = 900
+const RESETS_PER_SECOND = 30
+
 /**
  * Bounds the memory of streams: of requests that do not arrive, of responses that are not read, and of streams that stay
  * open.
@@ -56,11 +59,13 @@ export function createStreamGuard(server: Http2Server, options: StreamGuardOptio
   const { clientOf, maxMessageBytes, timeoutMs } = options
   const memory = createClientShares(MAX_BYTES)
   const clients = new WeakMap<Http2Session, string | undefined>()
+  const resets = new WeakMap<Http2Session, ResetBudget>()
   const aborted = { memory: 0, slow_request: 0, unread_response: 0 }
 
   server.on('session', (session: Http2Session) => {
     const client = clientOf(session.socket as Socket)
     clients.set(session, client)
+    resets.set(session, createResetBudget())
     if (client === undefined) session.settings({ maxConcurrentStreams: MAX_STREAMS_OF_TRUSTED })
   })
 
@@ -70,12 +75,16 @@ export function createStreamGuard(server: Http2Server, options: StreamGuardOptio
     const client = clients.get(session)
     let heldBytes = 0
     let isRequestDue = true
+    let isAborted = false
     const timer = setTimeout(onTimeout, timeoutMs).unref()
     stream.on('error', () => {})
     stream.once('close', () => {
       clearTimeout(timer)
       memory.give(client, heldBytes)
       heldBytes = 0
+      const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR && !isAborted
+      // Finishes the other calls.
+      if (isReset && !resets.get(session)!.take()) session.close()
     })
 
     function onTimeout(): void {
@@ -85,6 +94,7 @@ export function createStreamGuard(server: Http2Server, options: StreamGuardOptio
 
     function abort(reason: AbortReason): void {
       aborted[reason]++
+      isAborted = true
       // Node holds the response of a closed stream until the client reads from the connection.
       if (reason === 'unread_response') session!.destroy()
       else stream.close(reason === 'memory' ? constants.NGHTTP2_ENHANCE_YOUR_CALM : constants.NGHTTP2_CANCEL)
@@ -109,6 +119,28 @@ export function createStreamGuard(server: Http2Server, options: StreamGuardOptio
   }
 
   return { counts: { aborted }, guard }
+}
+
+interface ResetBudget {
+  /** Returns false if there were too many resets. */
+  take(): boolean
+}
+
+/**
+ * Bounds the resets of a connection, below the limit of Node: 1,000, and 33 more each second. At that limit Node drops the
+ * calls in flight, and does not notice when the client closes the connection.
+ */
+function createResetBudget(): ResetBudget {
+  let left = MAX_RESETS
+  let atMs = performance.now()
+  return {
+    take() {
+      const nowMs = performance.now()
+      left = Math.min(MAX_RESETS, left + ((nowMs - atMs) / 1000) * RESETS_PER_SECOND) - 1
+      atMs = nowMs
+      return left >= 0
+    },
+  }
 }
 
 /** The bytes of the headers, and those of the message before it arrives if it can be compressed. */
