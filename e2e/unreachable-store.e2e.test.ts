@@ -23,7 +23,7 @@ const PASSWORD = 'wrong-secret'
 /** A store or service that cannot be reached as configured. */
 interface Place {
   readonly url: string
-  /** Makes the store reachable. Undefined: nothing short of another configuration does. */
+  /** Makes the store reachable. Undefined: only another configuration can. */
   readonly repair?: () => Promise<unknown>
 }
 

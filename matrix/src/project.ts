@@ -31,13 +31,13 @@ const LIBRARIES = [
 /** A project with our packed libraries and these packages, installed by npm: `{ koa: '2', ts54: 'npm:typescript@5.4' }`. */
 export async function createProject(
   packages: Record<string, string> = {},
-  ours: readonly string[] = LIBRARIES,
+  libraries: readonly string[] = LIBRARIES,
 ): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-matrix-'))
   folders.push(folder)
   const tarballs = inject('tarballs')
   const dependencies = {
-    ...Object.fromEntries(ours.map((name) => [name, `file:${tarballs[name]}`])),
+    ...Object.fromEntries(libraries.map((name) => [name, `file:${tarballs[name]}`])),
     ...packages,
   }
   const project: Project = {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// In git, not built: npm links only a bin that is there when it installs, and that is before the build.
+// Committed, and not built: npm links a bin only if the file exists during the installation, which is before the build.
 import { existsSync } from 'node:fs'
 
 const main = new URL('../dist/main.js', import.meta.url)

@@ -111,7 +111,7 @@ async function startProgram(
   const { PATH = '' } = process.env
   const child = spawn(command, configure(port, folder), {
     cwd: folder,
-    // Debian has nginx and haproxy where not every user looks.
+    // Debian installs nginx and haproxy in /usr/sbin, which is not on every user's PATH.
     env: { PATH: `${PATH}:/usr/sbin`, HOME: folder, PROXY_TOKEN },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

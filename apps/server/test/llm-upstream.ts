@@ -39,7 +39,7 @@ export async function llmUpstream(): Promise<LlmUpstream> {
     try {
       parsed = JSON.parse(body)
     } catch {
-      // The response says so.
+      // A 400 reports the invalid JSON.
     }
     if (parsed === undefined) response.writeHead(400).end('not JSON')
     else respond(request, response, parsed)

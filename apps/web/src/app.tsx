@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatPlace, type Place, parsePlace } from './page/address.js'
 import { Page, type PageContext } from './page/page-context.js'
 import { hasService } from './page/service-address.js'
@@ -11,6 +11,8 @@ export function App({ views }: { views: readonly View[] }) {
   const [theme, setTheme] = useTheme()
   const [place, setPlace] = useState(() => parsePlace(location.hash))
   const [isAlarm, setAlarm] = useState(false)
+  /** The last edit, and the address that it led to. */
+  const lastEdit = useRef<{ readonly edit: string; readonly address: string }>(undefined)
 
   useEffect(() => {
     const onNavigate = () => setPlace(parsePlace(location.hash))
@@ -34,7 +36,11 @@ export function App({ views }: { views: readonly View[] }) {
       theme,
       go(next, how = 'push') {
         const address = formatPlace(next)
-        if (how === 'replace') history.replaceState(null, '', address)
+        const { current } = lastEdit
+        const isNextEdit =
+          typeof how === 'object' && how.edit === current?.edit && location.hash === current.address
+        if (typeof how === 'object') lastEdit.current = { edit: how.edit, address }
+        if (how === 'replace' || isNextEdit) history.replaceState(null, '', address)
         else if (address !== location.hash) history.pushState(null, '', address)
         setPlace(next)
       },

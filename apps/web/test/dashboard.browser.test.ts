@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configFile, type ServerProcess, startProcess } from '../../server/test/process.js'
 import { CONTENT_SECURITY_POLICY, serveSite } from '../scripts/static-server.mjs'
 import { WORDS } from '../src/words/words.js'
-import { faultsIn, openPage, seriousOf } from './browser.js'
+import { faultsIn, openPage, seriousOf, waitForEffects } from './browser.js'
 import { liveEvent, startFakeService } from './fake-service.js'
 
 const FILE = `
@@ -44,13 +44,16 @@ const check = (key: string, policy = 'per-user', { url } = open) =>
 
 const fact = (page: Page, name: string) => page.locator(`[data-fact="${name}"]`)
 
-/** Words that are broken across lines. */
+/** Words, or parts of names, that are broken across lines. */
 function brokenWords(element: Element): string[] {
-  return [...element.querySelectorAll('th')].flatMap(({ firstChild: text }) =>
-    [...(text?.textContent ?? '').matchAll(/\S+/g)].flatMap(({ 0: word, index }) => {
+  const texts = [...element.querySelectorAll('th')].flatMap(({ childNodes }) =>
+    [...childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE),
+  )
+  return texts.flatMap((text) =>
+    [...(text.textContent ?? '').matchAll(/\S+/g)].flatMap(({ 0: word, index }) => {
       const range = document.createRange()
-      range.setStart(text!, index)
-      range.setEnd(text!, index + word.length)
+      range.setStart(text, index)
+      range.setEnd(text, index + word.length)
       return range.getClientRects().length > 1 ? [word] : []
     }),
   )
@@ -92,6 +95,7 @@ describe.each(looks)(
       if (path.startsWith('/key?')) await fact(page, 'key').waitFor()
       if (path === '/policies') {
         await fact(page, 'reload').waitFor()
+        expect(await page.locator('.policies').evaluate(brokenWords)).toStrictEqual([])
         // The limits are visible without scrolling, also on a phone.
         const { x } = (await page.locator('.policies td:nth-child(2)').first().boundingBox())!
         expect(x).toBeLessThan(viewport === PHONE ? 200 : 1000)
@@ -504,6 +508,22 @@ describe('with an admin token', () => {
     await page.getByLabel(en.gate.token).fill(token)
     await page.getByRole('button', { name: en.gate.enter }).click()
   }
+})
+
+it.each(['/live', '/key?key=anna', '/policies'])('%s moves nothing visible while it loads', async (path) => {
+  await check('anna')
+  const context = await browser.newContext({ viewport: PHONE })
+  const page = await context.newPage()
+  await page.addInitScript(`globalThis.shift = 0
+    new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) globalThis.shift += value
+    }).observe({ type: 'layout-shift', buffered: true })`)
+  const token = open.admin.authorization.replace('Bearer ', '')
+  await page.goto(`${open.url}/#${path}${path.includes('?') ? '&' : '?'}token=${token}`)
+  await page.locator('.tiles, .key-card, .policies').first().waitFor()
+  await waitForEffects(page)
+  expect(await page.evaluate('globalThis.shift')).toBeLessThan(0.05)
+  await context.close()
 })
 
 it('Policies and Keys show calendar windows, blocks and slots, and built-in policies come last', async () => {

@@ -232,6 +232,41 @@ describe('the address', () => {
     await close()
   })
 
+  it('gets one entry in the history for all edits of a number, and one for all strokes of a drawing', async () => {
+    const { page, close } = await openPage(
+      browser,
+      site.url,
+      `#/compare?traffic=drawn&cells=${'0.'.repeat(47)}0`,
+    )
+    const limit = page.getByLabel(WORDS.en.compare.numbers.limit, { exact: true })
+    await limit.focus()
+    for (const value of ['19', '18', '17']) {
+      await page.keyboard.press('ArrowDown')
+      await page.waitForURL(new RegExp(`limit=${value}`))
+    }
+    const drawing = page.locator('.draw')
+    await drawing.focus()
+    for (const count of [1, 2, 3]) {
+      await page.keyboard.press('ArrowUp')
+      await page.waitForURL(new RegExp(`cells=${count}\\.`))
+    }
+    await page.getByRole('button', { name: WORDS.en.compare.clear }).click()
+    await page.waitForURL(/cells=0\./)
+    await page.goBack()
+    await page.waitForURL(/limit=17&cells=3\./)
+    await page.goBack()
+    await page.waitForURL(/limit=17&cells=0\./)
+    await page.goBack()
+    await page.waitForURL((url) => !url.hash.includes('limit'))
+    // An edit after going back does not replace the entry that it starts from.
+    await limit.focus()
+    await page.keyboard.press('ArrowUp')
+    await page.waitForURL(/limit=21/)
+    await page.goBack()
+    await page.waitForURL((url) => !url.hash.includes('limit'))
+    await close()
+  })
+
   for (const hash of [
     '#/compare?speed=1e9&hide=..x.<b>&limit=-1&window=9y&rate=1e99&cells=%00&t=NaN&traffic=__proto__&seed=<img src=x onerror=alert(1)>',
     '#/compare?show=__proto__',

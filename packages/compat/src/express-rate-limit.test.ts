@@ -2,6 +2,7 @@ import { createLimiter, MemoryStore, type Store, storeFailed, tokenBucket } from
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type ExpressRateLimitSettings, tidegateStore } from './express-rate-limit.js'
 import { tidegateStore as honoStore } from './hono-rate-limiter.js'
+import type { ThrottlerStore } from './nestjs-throttler.js'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
@@ -93,7 +94,7 @@ describe('counting', () => {
     expect(tidegateStore(brokenStore()).resetAll).toBeUndefined()
   })
 
-  it('null is no store: it counts in this process, apart from others', async () => {
+  it('counts in this process if the store is null, apart from other stores', async () => {
     const [one, other] = [1, 2].map(() => storeFor(MINUTE, null as never))
     expect([await hitsOf(one!, 2), await hitsOf(other!, 1)]).toStrictEqual([[1, 2], [1]])
     await one!.resetAll?.()
@@ -125,6 +126,14 @@ describe('counting', () => {
     const store = storeFor(MINUTE)
     expect(await hitsOf(store, 2, key)).toStrictEqual([1, 2])
     expect(await hitsOf(store, 1, `${key}!`)).toStrictEqual([1])
+  })
+})
+
+it('fails as the storage of @nestjs/throttler, which would allow every request', async () => {
+  const storage = tidegateStore() as unknown as ThrottlerStore
+  await expect(storage.increment('a', 60_000, 2, 60_000, 'default')).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    message: expect.stringContaining("from '@tidegate/compat/nestjs-throttler'"),
   })
 })
 

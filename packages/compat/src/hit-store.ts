@@ -96,7 +96,9 @@ export function createHitStore<Settings extends HitStoreSettings>(
       return resetTime && { totalHits: 0, resetTime }
     },
 
-    async increment(key) {
+    async increment(key, ...others: unknown[]) {
+      // Those of @nestjs/throttler, which would find no isBlocked in the result, and allow every request.
+      if (others.length > 0) throw needsStorageOfNest()
       const { windowMs, passOnStoreError = false } = settings
       // The library only logs the error of `init`.
       if (isMisconfigured && failureOptionOf(settings as Settings) === 'open') return deniedHit(windowMs)
@@ -160,6 +162,14 @@ function timeIn(ms: number): Date {
 function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise
+}
+
+function needsStorageOfNest(): TidegateError {
+  return new TidegateError(
+    'OPTION_INVALID',
+    "@nestjs/throttler needs its own storage. Write import { tidegateStore } from '@tidegate/compat/nestjs-throttler'.",
+    { field: 'storage' },
+  )
 }
 
 function needsStore(): TidegateError {

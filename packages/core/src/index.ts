@@ -60,7 +60,6 @@ export {
   tokenBucket,
   type WindowOptions,
 } from './policy/index.js'
-export { firstAnswer, idUsed, maxOpenDenial, reserveResult, withReservation } from './reservations/answers.js'
 export {
   type JointReservation,
   jointReservationOf,
@@ -73,6 +72,13 @@ export {
   type Reserve,
   type ReserveLimit,
 } from './reservations/parse-reservation.js'
+export {
+  firstDecision,
+  idUsed,
+  maxOpenDenial,
+  reserveResult,
+  withReservation,
+} from './reservations/reserve-results.js'
 export type { BreakerState } from './resilience/breaker.js'
 export { type EventLoopTime, eventLoopTime } from './resilience/event-loop-time.js'
 export type { FailureEvent } from './resilience/events.js'
@@ -97,6 +103,7 @@ export {
   limitsOf,
   takeResult,
 } from './store/requests.js'
+export { retryOnFailure } from './store/retry-on-failure.js'
 export type {
   AsyncStore,
   BlockRequest,
@@ -119,7 +126,6 @@ export type {
   WholeTakeResult,
 } from './store/store.js'
 export { type FailureCause, storeClosed, storeFailed } from './store/store-error.js'
-export { untilAnswered } from './store/until-answered.js'
 export { type Duration, parseDuration } from './units/duration.js'
 export type { Rate } from './units/rate.js'
 export { claimName } from './unnamed-policies.js'

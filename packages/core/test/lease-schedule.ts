@@ -5,7 +5,7 @@ import type { TakeResult } from '../src/store/store.js'
 import { findOverAdmission, type Random, randomFrom } from '../src/testing/index.js'
 import { type AddLeases, createProcess, createWorld, type Trip, type World } from './lease-world.js'
 
-/** Two windows of one second, and then some. */
+/** Longer than two windows of one second. */
 const DURATION_MS = 2500
 const START_MS = 1_800_000_000_000
 /** The other limit of takes. It never denies. */

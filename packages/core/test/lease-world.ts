@@ -143,7 +143,7 @@ export function createProcess(world: World, addLeases: AddLeases, options: Proce
   const store = addLeases(asStore, { timers, clock })
 
   /** Records the admission if it was allowed. Fails like calls whose reply is lost. */
-  async function noted<T extends { allowed: boolean }>(
+  async function recordAdmission<T extends { allowed: boolean }>(
     cost: number,
     send: () => Promise<T>,
   ): Promise<{ result: T; admission: Admission } | undefined> {
@@ -164,9 +164,10 @@ export function createProcess(world: World, addLeases: AddLeases, options: Proce
     calls,
     admissions,
     here,
-    check: (request: TakeRequest) => noted(request.cost, async () => store.check(request)),
+    check: (request: TakeRequest) => recordAdmission(request.cost, async () => store.check(request)),
     /** A take whose first request is the one that counts. */
-    take: (requests: readonly TakeRequest[]) => noted(requests[0]!.cost, async () => store.take(requests)),
+    take: (requests: readonly TakeRequest[]) =>
+      recordAdmission(requests[0]!.cost, async () => store.take(requests)),
     stopFor(ms: number): void {
       stoppedUntilMs = Math.max(stoppedUntilMs, world.nowMs() + ms)
     },

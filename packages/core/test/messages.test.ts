@@ -48,6 +48,21 @@ it.each<[string, () => unknown, string]>([
     'sliding-window-counter has no "limt"; did you mean "limit"? It takes limit, window, countDenied,',
   ],
   [
+    'the numbers of another algorithm',
+    () => tokenBucket({ limit: 5, window: '1m' } as never),
+    'token-bucket has no "limit"; it takes capacity, refillRate, blockFor, lease, name, onStoreFailure and instances. Write for example { capacity: 100, refillRate: \'100/1m\' }.',
+  ],
+  [
+    'the numbers of a policy in createLimiter()',
+    () => createLimiter({ limit: 5, window: '1m' } as never),
+    'createLimiter() takes options, got the numbers of a policy. Write createLimiter({ policy: fixedWindow({ … }) }).',
+  ],
+  [
+    'the capacity of a policy in createLimiter()',
+    () => createLimiter({ capacity: 5, leakRate: 1 } as never),
+    'got the numbers of a policy. Write createLimiter({ policy: leakyBucket({ … }) }).',
+  ],
+  [
     'a misspelled option',
     () => createLimiter({ polcy: policy } as never),
     'createLimiter() has no option "polcy"; did you mean "policy"? It takes policy, store, failure.',

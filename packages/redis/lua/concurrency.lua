@@ -1,15 +1,14 @@
 --[[
 Concurrency: twin of core's algorithms/concurrency.ts. concurrency() returns:
 
-  acquire(limit, ttl, key, now, mode, id)     1 if allowed or 0, remaining, reset_after, retry_after. Without id for a
-                                              peek of no slot in particular
+  acquire(limit, ttl, key, now, mode, id)     1 if allowed or 0, remaining, reset_after, retry_after. A peek has no id
   release(limit, ttl, key, now, mode, id)     1 if the slot was held, or 0
   renew(limit, ttl, key, now, mode, id)       1 if the slot was held, or 0
 
-State: a sorted set of the slots' ids. The score is the time at which a slot expires, in microseconds.
+State: a sorted set of the ids of slots, scored with the time at which a slot expires, in microseconds.
 ]]
 local function concurrency()
-  -- The last item of a reply, as a number; 0 if there is none. The state of another algorithm counts as none.
+  -- The last item of a reply, as a number; 0 if there is none, or if the key has the state of another algorithm.
   local function number_in(key, reply)
     if type(reply) == 'table' then
       if not reply.err then return tonumber(reply[#reply]) or 0 end
@@ -23,12 +22,12 @@ local function concurrency()
     return number_in(key, redis.pcall('ZSCORE', key, id))
   end
 
-  -- Counted from the newest slot, which is number 1.
+  -- The expiry of a slot, counted from the newest one, which is number 1.
   local function nth_newest_expiry(key, number)
     return number_in(key, redis.pcall('ZRANGE', key, -number, -number, 'WITHSCORES'))
   end
 
-  -- Lets no slot expire after `latest`.
+  -- Lowers every later expiry to `latest`.
   local function cut(key, latest)
     local ids = redis.call('ZRANGEBYSCORE', key, latest + 1, '+inf')
     for _, id in ipairs(ids) do redis.call('ZADD', key, latest, id) end
@@ -48,7 +47,7 @@ local function concurrency()
     local charged = allowed and mode == 'take'
     local retry_after = allowed and 0 or math.ceil(math.min(latest, nth_newest_expiry(key, limit)) - now)
 
-    -- 4. New state. A key of slots has no block.
+    -- 4. New state. A concurrency policy has no blocks.
     local added = 0
     block_end, state_room = 0, nil
     if charged or moved and mode ~= 'peek' then
@@ -57,8 +56,8 @@ local function concurrency()
         if moved then cut(key, latest) end
         if charged then added = redis.call('ZADD', key, latest, id) end
       else
-        -- Without slots, the key may have the state of another algorithm. Expired slots are removed last: without
-        -- any slot, the key would be deleted.
+        -- Without slots, the key may have the state of another algorithm. Remove expired slots last, because Redis
+        -- deletes an empty set.
         if newest == 0 then redis.call('DEL', key) end
         redis.call('ZADD', key, latest, id)
         redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
@@ -69,7 +68,7 @@ local function concurrency()
       write_state(key, ttl)
     end
 
-    -- 5. Waits, as if no slot were released or renewed.
+    -- 5. Waits, assuming that no slot is released or renewed.
     local reset_after = charged and ttl or used > 0 and math.ceil(math.min(latest, newest) - now) or 0
     return allowed and 1 or 0, free - added, reset_after, retry_after
   end
@@ -81,7 +80,7 @@ local function concurrency()
     return expiry > now and 1 or 0
   end
 
-  -- Lets a slot expire `ttl` from now. One that has expired is not renewed: another request may have its place.
+  -- Sets the expiry of a slot to `ttl` from now. An expired slot is not renewed: another request may have its place.
   local function renew(_, ttl, key, now, _, id)
     if expiry_of(key, id) <= now then return 0 end
     local latest = now + ttl

@@ -4,16 +4,17 @@ Fixed window: twin of core's algorithms/fixed-window.ts. fixed_window(windows, c
   decide(limit, window, _, key, state, now, cost, mode)         allowed, room, retry_after, reset_after
   refund(limit, window, _, key, state, now, cost, decided_at)   the units given back
 
-`windows` says where windows begin: '' aligned to the epoch, 'f' with the first request, or the boundaries of calendar
-windows. A request for which none of these is the current one raises 'stale window', before anything is written.
+`windows` is '' for windows aligned to the epoch, 'f' for windows that begin with the first request, or the boundaries
+of calendar windows. If none of these windows contains the time, the functions raise 'stale window' before anything is
+written.
 
 State: f, start, length, count
 ]]
 local function fixed_window(windows, count_denied)
-  -- No window is longer than 400 days. A longer one in Redis is damage.
+  -- No window is longer than 400 days, so a longer one in Redis is invalid.
   local MAX_WINDOW, MAX_SAFE = 34560000000000, 9007199254740991
 
-  -- The start and length of the window that a request at this time belongs to, or begins.
+  -- The start and length of the window of a request at this time.
   local function window_at(time, window)
     if windows == '' then return time - time % window, window end
     if windows == 'f' then return time, window end
@@ -31,19 +32,19 @@ local function fixed_window(windows, count_denied)
 
   local function decide(limit, window, _, key, state, now, cost, mode)
     local start, length, count = unpack_state(state, 'f', 3)
-    local known = start and length <= MAX_WINDOW
-    if not known then
+    local is_stored = start and length <= MAX_WINDOW
+    if not is_stored then
       start, length = window_at(now, window)
       count = 0
     end
 
     -- 1. Clock: if the clock stepped back by at most a window, decide as of the state's window. If it stepped back
-    --    further, the state was written under another clock and its count moves into the current window.
+    --    further, the state was written under another clock, and its count moves to the current window.
     local at = start > now and start - now <= length and start or now
     local moved = start > at
     if moved then start, length = window_at(now, window) end
 
-    -- 2. State now: the count starts again once its window is over.
+    -- 2. State now: the count restarts once its window is over.
     if at >= start + length then
       start, length = window_at(at, window)
       count = 0
@@ -59,7 +60,7 @@ local function fixed_window(windows, count_denied)
     local ends_after = start + length - now
     if charged or (moved and mode ~= 'peek') then
       write_state(key, ends_after, struct.pack('<c1ddd', 'f', start, length, count))
-    elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
+    elseif is_stored and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
       write_state(key, ends_after)
     end
 
@@ -67,23 +68,23 @@ local function fixed_window(windows, count_denied)
     return allowed, limit - count, allowed and 0 or ends_after, count == 0 and 0 or ends_after
   end
 
-  -- Gives units back while the window that they were counted in lasts.
+  -- Gives units back until the end of the window that they were counted in.
   local function refund(_, _, _, key, state, now, cost, decided_at)
     local start, length, count = unpack_state(state, 'f', 3)
     if not start or length > MAX_WINDOW then return 0 end
     local finish = start + length
     local at = start > now and start - now <= length and start or now
     local counts = at >= start and at < finish and decided_at >= start and decided_at < finish
-    local given = counts and math.min(cost, count) or 0
-    if given == 0 then return 0 end
+    local units = counts and math.min(cost, count) or 0
+    if units == 0 then return 0 end
 
-    -- Without its state, a window that began with the first request would begin again with the next.
-    if given == count and windows ~= 'f' then
+    -- A window that began with the first request keeps its state: otherwise the next request would begin a new window.
+    if units == count and windows ~= 'f' then
       write_state(key, 0, '')
     else
-      write_state(key, finish - now, struct.pack('<c1ddd', 'f', start, length, count - given))
+      write_state(key, finish - now, struct.pack('<c1ddd', 'f', start, length, count - units))
     end
-    return given
+    return units
   end
 
   return decide, refund

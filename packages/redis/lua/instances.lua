@@ -6,7 +6,7 @@ Input:  KEYS   [1] the sorted set: one line for each process, scored with the ti
                [2] the age in milliseconds at which a line is removed
                [3] the maximum number of lines to return
                [4] the maximum length of a line in bytes; longer lines are not returned
-Output: the lines of all active processes, this one included, the newest first
+Output: the lines of all active processes, including this one, newest first
 ]]
 local key, line = KEYS[1], ARGV[1]
 local max_age, max_lines, max_bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -1,53 +1,54 @@
 --[[
-One call decides many entries in order, each on the state that the ones before it left. An entry is a check, a peek, a
-take of several limits, or one of the operations below. src/script/protocol.ts writes the input and reads the output.
+One call decides many entries in order; each entry sees the changes of the entries before it. An entry is a check, a
+peek, a take of several limits, or one of the operations below. src/script/protocol.ts writes the input and reads the
+output.
 
-Input:  KEYS   one for each limit, or none: then the keys are the last arguments, followed by their number
-        ARGV   [1] the time in microseconds, or 0 for the server's own; only tests pass a time
+Input:  KEYS   one for each limit. If there are none, the keys are the last arguments, followed by their number
+        ARGV   [1] the time in microseconds, or 0 for the time of the server; only tests pass a time
                [2] the number of policies, then four arguments for each: limit, a, b, and the letter of its algorithm.
                    For a window, a is its length in microseconds. For a bucket, a and b are n and d. For a concurrency
                    policy, a is its ttl in microseconds. A policy with options has them after its letter, separated by
                    spaces: block_for in microseconds, 0 for none; count_denied, 1 or 0; and the windows of a fixed
-                   window, see there.
+                   window: see fixed-window.lua.
                then one argument for each run of limits with the same kind, cost and policy:
                  cost + 2^29 * (kind + 16 * (index of the policy + 1024 * (number of limits - 1))). A cost of 2^29 or
-                 more, or of 0 or less, is left out and follows as an argument of its own. The kind is
+                 more, or of 0 or less, is left out and follows as a separate argument. The kind is
                     0  take: charge the cost if it fits. For a concurrency policy, the id of the slot follows.
                     1  peek: change nothing
-                    2  together: several limits, all or none; the cost is 1. A run of kind 0 or 8 follows for each.
+                    2  joint take of several limits, all or none; the cost is 1. A run of kind 0 or 8 follows for each.
                     3  refund. The time of the decision follows.
-                    4  repair: charge nothing that fits, but move a state from another clock. For a concurrency policy,
-                       the id of the slot follows.
+                    4  repair: like peek, but move a state from another clock, and charge a denied cost if the policy
+                       counts denied requests. For a concurrency policy, the id of the slot follows.
                     5  reset
                     6  charge the cost whether or not it fits
                     7  block. The cost is the duration in microseconds.
-                    8  reserve. The id, the ttl in microseconds and the most open reservations follow.
+                    8  reserve. The id, the ttl in microseconds and the maximum of open reservations follow.
                     9  settle. The cost is the actual one; the id follows.
                    10  release a slot. The id follows.
                    11  renew a slot. The id follows.
-                   12  take up to: the cost is the fewest units. The most units and the divisor follow.
+                   12  take up to: the cost is the minimum of units. The maximum and the divisor follow.
                  A run with arguments that follow has one limit.
 Output: the time, then three whole numbers for each limit, as text if they are 2^52 or more:
           decided    flags + 8 * remaining; reset_after; delay if allowed, retry_after if denied, and for a charge the
-                     units over the limit. Flags: 1 allowed, 2 blocked, 4 see reservations.lua
+                     units over the limit. Flags: 1 allowed, 2 blocked, 4: see reservations.lua
           refunded   the units given back, for buckets times d; 0; 0
           settled    see reservations.lua
-          taken      as decided. If allowed, the third is a text of two numbers: the units, and how long until their
-                     window ends, 0 if they are not of a window.
+          taken      like decided. If allowed, the third is a text of two numbers: the units, and the time until their
+                     window ends, 0 for an algorithm without windows.
           reset, block   0; 0; 0
           failed     -1; 0; 0
-          stale      -2; 0; 0: not executed, because the time is in none of the calendar windows that were passed
+          stale      -2; 0; 0: not executed, because none of the given calendar windows contains the time
         then one message for each entry that failed. An entry that fails does not affect the others.
 
-An entry reads all its keys before it changes anything that counts, and deletes a key that it writes again only if its
-slot is stable. So an entry whose key is on another node, or is moving there, has not been executed when it fails, and
-can be sent again.
+An entry reads all its keys before it changes a count, and deletes a key that it writes again only if its slot is
+stable. So an entry that fails because a key is on another node, or is moving there, has not been executed, and can be
+sent again.
 
-Redis creates every function of a script on each call, which costs a lone check more than the decision itself. So an
-algorithm is one function that creates the functions it needs, and this file has none. `ARGV[1] + 0` is a number, and
-faster than a call of tonumber.
+Redis creates every function of a script on each call, which takes longer than the decision of a single check. So an
+algorithm is one function that creates its functions only when it is called, and this file has no functions.
+`ARGV[1] + 0` converts text to a number, and is faster than tonumber.
 ]]
-local PEEK, TOGETHER, REFUND, REPAIR, RESET, CHARGE, BLOCK = 1, 2, 3, 4, 5, 6, 7
+local PEEK, JOINT, REFUND, REPAIR, RESET, CHARGE, BLOCK = 1, 2, 3, 4, 5, 6, 7
 local RESERVE, SETTLE, RELEASE, RENEW, TAKE_UP_TO = 8, 9, 10, 11, 12
 
 local now = ARGV[1] + 0
@@ -57,9 +58,9 @@ if now == 0 then
 end
 
 local reply, failures = { now, 0, 0, 0 }, 0
--- The take of several limits that is being decided: peek at all of them, then take from all, or repair if one denied.
-local together
--- The first key of the run, and its argument.
+-- The current joint take: peek at all limits first, then take from all, or repair all if one denied.
+local joint
+-- The first key of the run, and the index of its argument.
 local first, arg = 1, 3 + 4 * ARGV[2]
 while first <= #keys do
   local rest = ARGV[arg] + 0
@@ -72,8 +73,8 @@ while first <= #keys do
   arg = arg + 1
   if cost == 0 then cost, arg = ARGV[arg] + 0, arg + 1 end
 
-  if kind == TOGETHER then
-    together = { first = first, last = last, arg = arg, mode = 'peek', allowed = true }
+  if kind == JOINT then
+    joint = { first = first, last = last, arg = arg, mode = 'peek', allowed = true }
   else
     policy = 3 + 4 * policy
     local limit, a, b, letter = ARGV[policy] + 0, ARGV[policy + 1] + 0, ARGV[policy + 2] + 0, ARGV[policy + 3]
@@ -95,11 +96,11 @@ while first <= #keys do
     elseif letter == 'k' then
       decide, refund = leaky_bucket()
     end
-    local mode = together and together.mode or kind == PEEK and 'peek' or kind == REPAIR and 'repair'
+    local mode = joint and joint.mode or kind == PEEK and 'peek' or kind == REPAIR and 'repair'
       or kind == CHARGE and 'charge' or 'take'
 
     local i = first
-    while i <= last and not (together and together.failed) do
+    while i <= last and not (joint and joint.failed) do
       local key = keys[i]
       local ok, flags, remaining, reset_after, wait, is_replied
       if kind == RESET then
@@ -134,7 +135,7 @@ while first <= #keys do
         local id = kind ~= PEEK and ARGV[arg]
         ok, flags, remaining, reset_after, wait = pcall(operation, limit, a, key, now, mode, id)
       else
-        -- All limits up to the last, or up to one that fails. It writes the reply itself.
+        -- Decides all limits up to the last, or up to one that fails, and writes the reply.
         ok, flags = pcall(decide_limits, decide, logs, limit, a, b, i, last, now, cost, mode, block_for, reply)
         i, is_replied = deciding, true
       end
@@ -142,10 +143,10 @@ while first <= #keys do
       if not ok then
         local problem = flags
         local number = problem == 'stale window' and -2 or -1
-        for j = together and together.first or i, together and together.last or i do
+        for j = joint and joint.first or i, joint and joint.last or i do
           reply[3 * j - 1], reply[3 * j], reply[3 * j + 1] = number, 0, 0
         end
-        if together then together.failed = true end
+        if joint then joint.failed = true end
         if number == -1 then
           failures = failures + 1
           reply[1 + 3 * #keys + failures] = type(problem) == 'table' and problem.err or tostring(problem)
@@ -155,7 +156,7 @@ while first <= #keys do
           reply[3 * i - 1] = flags + 8 * (remaining or 0)
           reply[3 * i], reply[3 * i + 1] = reset_after or 0, wait or 0
         end
-        if together and flags % 2 == 0 then together.allowed = false end
+        if joint and flags % 2 == 0 then joint.allowed = false end
       end
       i = i + 1
     end
@@ -164,12 +165,12 @@ while first <= #keys do
     if kind == REFUND or kind == SETTLE or letter == 'n' and kind ~= PEEK and kind ~= RESET then arg = arg + 1 end
     if kind == RESERVE then arg = arg + 3 end
     if kind == TAKE_UP_TO then arg = arg + 2 end
-    if together and first > together.last then
-      if together.mode == 'peek' and not together.failed then
-        first, arg = together.first, together.arg
-        together.mode = together.allowed and 'take' or 'repair'
+    if joint and first > joint.last then
+      if joint.mode == 'peek' and not joint.failed then
+        first, arg = joint.first, joint.arg
+        joint.mode = joint.allowed and 'take' or 'repair'
       else
-        together = nil
+        joint = nil
       end
     end
   end

@@ -12,7 +12,7 @@ local function sliding_window_log(count_denied)
 
   local function decide(limit, window, _, key, log, now, cost, mode)
     -- 1. Clock: if the clock stepped back by at most a window, decide as of the newest unit. If it stepped back
-    --    further, the log was written under another clock and moves as a whole, so that its newest unit is now.
+    --    further, the log was written under another clock, and is shifted so that its newest unit is now.
     local newest = log.newest
     local at = newest > now and newest - now <= window and newest or now
     local moved = newest > at
@@ -25,7 +25,7 @@ local function sliding_window_log(count_denied)
     local used = log.total - log.base
     logs.assert_can_grow(log)
 
-    -- 3. Decision. A charge can add more than the limit; the newest 2 * limit units stay.
+    -- 3. Decision. A charge can add more than the limit; the log keeps the newest 2 * limit units.
     local allowed = mode == 'charge' or cost <= limit - used
     local charged = mode ~= 'peek' and (allowed and mode ~= 'repair' or not allowed and count_denied)
     local units = 0
@@ -60,7 +60,7 @@ local function sliding_window_log(count_denied)
     return allowed, limit - used, retry_after, empty_after
   end
 
-  -- Gives units back while they are logged.
+  -- Gives units back until they expire from the log.
   local function refund(_, window, _, key, log, now, cost, decided_at)
     local newest = log.newest
     local at = newest > now and newest - now <= window and newest or now
@@ -74,16 +74,16 @@ local function sliding_window_log(count_denied)
       return 0
     end
 
-    local given = math.min(cost, units)
-    if given == 0 then return 0 end
-    if given == used then
+    local units_back = math.min(cost, units)
+    if units_back == 0 then return 0 end
+    if units_back == used then
       write_state(key, 0, '')
     else
-      -- Without its last run, the log is empty one window after the run before it.
-      if given == units and run == log.runs then newest = logs.number_at(log, 2 * run - 2) + log.shift end
-      logs.remove_units(log, run, given, math.max(0, newest + window - now))
+      -- If the last run is removed, the log is empty one window after the run before it.
+      if units_back == units and run == log.runs then newest = logs.number_at(log, 2 * run - 2) + log.shift end
+      logs.remove_units(log, run, units_back, math.max(0, newest + window - now))
     end
-    return given
+    return units_back
   end
 
   return decide, refund, logs

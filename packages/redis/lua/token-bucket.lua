@@ -3,19 +3,19 @@ Token bucket: twin of core's algorithms/token-bucket.ts. token_bucket() returns:
 
   decide(limit, n, d, key, state, now, cost, mode)         allowed, room, retry_after, reset_after
   refund(limit, n, d, key, state, now, cost, decided_at)   the units given back, times d
-  raise_level(limit, n, d, key, state, now, parts, are_others_open)
-                                                           the parts of a unit given back, the room there was
+  raise_level(limit, n, d, key, state, now, max_parts, are_others_open)
+                                                           the raise in parts of a unit, the smallest room before
 
-State: t, level, unit, time. The level is the tokens in the bucket at `time`, where one token counts as `unit`; it is
-negative after a charge of more than there was. The room of the state is the smallest room above the level since a
-reservation was last made or given back, in the same unit, and 0 from a change of the unit on.
+State: t, level, unit, time. The level is the number of tokens in the bucket at `time`, where one token counts as
+`unit`. It is negative after a charge of more than the bucket held. The room of the state is the smallest room above the
+level since a reservation was last made or given back, in the same unit; 0 after a change of the unit.
 ]]
 local function token_bucket()
   local function decide(limit, n, d, key, state, now, cost, mode)
     local full, MAX_SAFE = limit * d, 9007199254740991
     local level, unit, time = unpack_state(state, 't', 3)
-    local known = level
-    if not known then level, unit, time = full, d, now end
+    local is_stored = level
+    if not is_stored then level, unit, time = full, d, now end
 
     -- 1. Clock: if the clock stepped back a little, decide as of the state's time. If it stepped back by more than the
     --    time to fill the bucket, the state was written under another clock and moves to now.
@@ -42,7 +42,7 @@ local function token_bucket()
     local full_after = at - now + math.ceil((full - level) / n)
     if charged or (moved and mode ~= 'peek') then
       write_state(key, full_after, struct.pack('<c1ddd', 't', level, d, at))
-    elseif known and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
+    elseif is_stored and mode ~= 'peek' and redis.call('PTTL', key) == -1 then
       write_state(key, full_after)
     end
 
@@ -60,7 +60,7 @@ local function token_bucket()
     return math.min(full, math.max(full - 9007199254740991, level) + math.max(0, elapsed) * n)
   end
 
-  -- Gives tokens back while the bucket could not have refilled completely since `decided_at`. It never overflows.
+  -- Gives tokens back, up to the capacity, unless the bucket could have refilled completely since `decided_at`.
   local function refund(limit, n, d, key, state, now, cost, decided_at)
     local full = limit * d
     local level, unit, time = unpack_state(state, 't', 3)
@@ -69,38 +69,38 @@ local function token_bucket()
     if decided_at > at or at - decided_at >= full / n then return 0 end
 
     level = level_at(full, n, d, level, unit, at - time)
-    local given = math.min(cost * d, full - level)
-    if given == 0 then return 0 end
+    local parts = math.min(cost * d, full - level)
+    if parts == 0 then return 0 end
 
-    level = level + given
+    level = level + parts
     if state_room then state_room = math.min(state_room, full - level) end
     if level == full then
       write_state(key, 0, '')
     else
       write_state(key, at - now + math.ceil((full - level) / n), struct.pack('<c1ddd', 't', level, d, at))
     end
-    return given
+    return parts
   end
 
-  -- Gives back part of a reservation: raises the level by up to `parts` of the unit, but not by more than the smallest
-  -- room so far. Returns the parts given back, and that room.
-  local function raise_level(limit, n, d, key, state, now, parts, are_others_open)
+  -- Gives back part of a reservation: raises the level by up to `max_parts` of the unit, but not by more than the
+  -- smallest room so far. Returns the raise and that room.
+  local function raise_level(limit, n, d, key, state, now, max_parts, are_others_open)
     local full = limit * d
     local level, unit, time = unpack_state(state, 't', 3)
     if not level then return 0, 0 end
     local at = time > now and time - now <= full / n and time or now
     level = level_at(full, n, d, level, unit, at - time)
-    local noted = math.min(state_room or 0, full - level)
-    local given = math.min(parts, noted)
-    level = level + given
+    local smallest_room = math.min(state_room or 0, full - level)
+    local parts = math.min(max_parts, smallest_room)
+    level = level + parts
     if level == full then
       write_state(key, 0, '')
     else
       -- After a raise, the smallest room is tracked again from the new level.
-      state_room = are_others_open and (given > 0 and 9007199254740991 or noted) or nil
+      state_room = are_others_open and (parts > 0 and 9007199254740991 or smallest_room) or nil
       write_state(key, at - now + math.ceil((full - level) / n), struct.pack('<c1ddd', 't', level, d, at))
     end
-    return given, noted
+    return parts, smallest_room
   end
 
   return decide, refund, raise_level

@@ -130,3 +130,9 @@ async function ready(instances: ReturnType<typeof instancesOf>): Promise<void> {
     }
   }
 }
+
+it('rejects a store that is not a RedisStore, with the line to write', () => {
+  expect(() => instancesOf({ check() {} })).toThrow(
+    'store must be a RedisStore, got an object with check. Write for example new RedisStore(url).',
+  )
+})

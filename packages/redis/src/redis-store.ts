@@ -118,7 +118,7 @@ export class RedisStore implements AsyncStore {
     this.#store = withDenialCache(scriptStore, {
       capMs: denialCacheMs,
       maxKeys: maxCachedDenials,
-      except: scriptStore.lostRace,
+      except: scriptStore.hasLostRace,
       ...(clock === undefined ? {} : { now: () => clock.nowUs() / 1000 }),
     })
     this.traits = this.#store.traits!

@@ -1,3 +1,4 @@
+import { showKeys } from '@tidegate/core'
 import type { RedisConnection } from './connection/adapters.js'
 
 /** Commands on the connection of a store, for `instancesOf` and for the service's race. */
@@ -10,7 +11,7 @@ export interface StoreCommands {
 
 const commandsByStore = new WeakMap<object, StoreCommands>()
 
-/** Remembers the commands of a store, for `commandsOf`. */
+/** Records the commands of a store, for `commandsOf`. */
 export function keepCommands(store: object, { send }: RedisConnection, prefix: string): void {
   commandsByStore.set(store, { prefix, send })
 }
@@ -19,6 +20,8 @@ export function keepCommands(store: object, { send }: RedisConnection, prefix: s
 export function commandsOf(store: object): StoreCommands {
   const commands = commandsByStore.get(store)
   if (commands === undefined)
-    throw new TypeError('store must be a RedisStore. Write for example new RedisStore(url).')
+    throw new TypeError(
+      `store must be a RedisStore, got ${showKeys(store)}. Write for example new RedisStore(url).`,
+    )
   return commands
 }

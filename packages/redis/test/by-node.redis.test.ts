@@ -208,6 +208,36 @@ describe.each(Object.keys(CLIENTS))('a cluster by %s', (name) => {
       for (const request of requests) expect((await store.peek(request)).remaining).toBe(97)
     })
 
+    it.each([[['state']], [['r']], [['state', 'e']]])(
+      'a reservation fails while some of its keys have moved, here %j, and is exact afterwards',
+      async (moved) => {
+        const key = keyOn(0, policy, 1000)
+        const name = nameOf(policy, key)
+        const slot = calculateSlot(name)
+        const names: Record<string, string> = { state: name, r: `{${name}}:r`, e: `{${name}}:e` }
+        const reserve = (id: string) => store.reserve([{ policy, key, cost: 10 }], { id })
+        const settle = (id: string, actual: number) => store.settle([{ policy, key }], id, [actual])
+        await reserve('ended')
+        await settle('ended', 0)
+        await reserve('below')
+        await reserve('above')
+        const move = await startMove(slot, from, to)
+        try {
+          for (const part of moved) await move.moveKey(names[part]!)
+          for (const call of [() => reserve('new'), () => settle('below', 4), () => settle('above', 30)])
+            await expect(call()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+        } finally {
+          // Fails if a key is on both nodes.
+          await move.finish()
+          await moveBack(slot)
+        }
+        expect(await reserve('below')).toMatchObject({ allowed: true, repeated: true })
+        expect(await settle('below', 4)).toMatchObject([{ settled: true, refunded: 6 }])
+        expect(await settle('above', 30)).toMatchObject([{ settled: true, charged: 20 }])
+        expect(await store.peek({ policy, key, cost: 1 })).toMatchObject({ remaining: 66 })
+      },
+    )
+
     it('a log that would become a list fails, and no units are lost or charged', async () => {
       const log = slidingWindowLog({ limit: 100, window: WINDOW, name: `log-${names++}` })
       const [logged, other] = [

@@ -188,9 +188,9 @@ it.each([
     }
     for (const at of [30, 20, 10]) {
       await make()
-      const given = await store.refund({ policy, key: 'k', timeMs: (NOW - at) / 1000, cost: 1 })
-      expect([0, 1]).toContain(given)
-      if (given === 1) expect(await on.redis.pttl(name)).not.toBe(-1)
+      const units = await store.refund({ policy, key: 'k', timeMs: (NOW - at) / 1000, cost: 1 })
+      expect([0, 1]).toContain(units)
+      if (units === 1) expect(await on.redis.pttl(name)).not.toBe(-1)
     }
   } finally {
     await store.close()

@@ -183,12 +183,12 @@ describe('an unreadable state in the middle of a batch does not affect other dec
         await on.redis.flushall()
         await make(nameOf(policy, 'odd'))
         const { timeMs } = await on.check(policy, 'sound')
-        const given = await Promise.all(
+        const units = await Promise.all(
           ['sound', 'odd'].map((key) => on.store.refund({ policy, key, timeMs, cost: 1 })),
         )
         // A bucket has refilled or drained for some microseconds since.
-        expect(given[0]).toBeCloseTo(1, 3)
-        expect(given[1]).toBe(0)
+        expect(units[0]).toBeCloseTo(1, 3)
+        expect(units[1]).toBe(0)
       }
     },
   )

@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all(stores.splice(0).map((store) => store.close()))
 })
 
-/** A limiter on a store of its own, with the denial cache of every store: as in another process. */
+/** A limiter on a separate store with its own denial cache, as in another process. */
 function limiterOf(policy: Policy) {
   const store = new RedisStore(used.server.url)
   stores.push(store)

@@ -13,6 +13,7 @@ import { parseJsonBody } from './request/json-body.js'
 import { validatorCompiler } from './request/schema-validator.js'
 import { pathOf } from './response/denial.js'
 import { errorHandler, respondToFrameworkError, sendError } from './response/error-handler.js'
+import { isOpenedInBrowser, sendNotFoundPage } from './response/not-found-page.js'
 import { actuatorRoutes } from './routes/actuator-routes.js'
 import { batchRoutes } from './routes/batch-route.js'
 import { checkRoutes } from './routes/check-route.js'
@@ -127,7 +128,11 @@ export async function createApp(service: Service): Promise<FastifyInstance> {
   ]) {
     addRoutes(app, service)
   }
-  app.setNotFoundHandler((request, reply) => sendError(notFound(methods, request), request, reply))
+  app.setNotFoundHandler((request, reply) => {
+    const error = notFound(methods, request)
+    if (error.status === 404 && isOpenedInBrowser(request)) sendNotFoundPage(request, reply)
+    else sendError(error, request, reply)
+  })
   await app.ready()
   return app
 }

@@ -164,6 +164,21 @@ describe('paths and methods', () => {
     expect(bodyOf(answer)).toMatchObject({ error: 'not_found' })
   })
 
+  it('an unknown path gets 404 as a page if it is opened in a browser', async () => {
+    const browser = 'accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n'
+    const answer = await get('/<live>', browser)
+    expect(statusOf(answer)).toBe(404)
+    expect(answer).toContain('content-type: text/html')
+    expect(answer).toContain("content-security-policy: default-src 'none'")
+    expect(answer).toContain('<a href="/docs">')
+    expect(answer).not.toContain('<live>')
+    expect(bodyOf(await get('/live', 'accept: application/json, text/html\r\n'))).toMatchObject({
+      error: 'not_found',
+    })
+    const known = await send(`DELETE ${CHECK} HTTP/1.1\r\nhost: localhost\r\n${browser}\r\n`)
+    expect(bodyOf(known)).toMatchObject({ error: 'method_not_allowed' })
+  })
+
   it('an unread body does not change the response', async () => {
     const { status } = await service.post('/missing', 'no JSON')
     expect(status).toBe(404)

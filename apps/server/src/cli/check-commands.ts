@@ -105,7 +105,7 @@ async function runCommand(
     if (!options.json) terminal.out(result.line + (note ?? ''))
     return result.code
   }
-  if (!options.json) terminal.err(failure(response, service))
+  if (!options.json) terminal.err(failure(response, service, request))
   return response.status >= 400 && response.status <= 499 ? EXIT.usage : EXIT.noResponse
 }
 
@@ -123,12 +123,17 @@ function serviceOf(options: CheckOptions, { env }: Terminal): ServiceAddress | {
   return { url, token }
 }
 
-function failure(response: ServiceResponse, { url, token }: ServiceAddress): string {
+function failure(
+  response: ServiceResponse,
+  { url, token }: ServiceAddress,
+  { path }: ServiceRequest,
+): string {
   const reason = errorMessageOf(response)
+  const variable = path.endsWith('/reset') ? 'TIDEGATE_ADMIN_TOKEN' : 'TIDEGATE_TOKEN'
   switch (response.status) {
     case 401:
       return token === undefined
-        ? `The service at ${url} requires a token: ${reason}. Pass --token or set TIDEGATE_TOKEN.`
+        ? `The service at ${url} requires a token: ${reason}. Pass --token or set ${variable}.`
         : `The service at ${url} rejected the token: ${reason}.`
     case 403:
       return `Not allowed: ${reason}.`

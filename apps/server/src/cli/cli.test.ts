@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { makeCertificate } from '@tidegate/fixtures/certificate'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const bin = fileURLToPath(new URL('../../bin/tidegate.mjs', import.meta.url))
@@ -339,6 +340,12 @@ describe('tidegate reset', () => {
     ])
   })
 
+  it('without a token names the variable of the admin token', async () => {
+    fakeService.respondWith(401, { message: 'Missing token' })
+    const { err } = await tidegate(['reset', 'a', '--url', fakeService.url])
+    expect(err).toContain('Pass --token or set TIDEGATE_ADMIN_TOKEN.')
+  })
+
   it('without the right token exits with 2', async () => {
     fakeService.respondWith(401, { message: 'Wrong token' })
     const result = await tidegate(['reset', 'a', '--token', 'hunter2', '--url', fakeService.url])
@@ -487,6 +494,32 @@ rules:
   it('require limit files for --rls; without a file, errors have no position and are usage errors', async () => {
     const { code, err } = await tidegate(['start', '--rls', '0'])
     expect([code, err.split(';')[0]]).toStrictEqual([2, 'rls.config: is missing'])
+  })
+
+  it('report files of TLS that do not have certificates', async () => {
+    const limits = file('tls-content.yaml', 'domain: shop\n')
+    const { cert, key } = makeCertificate()
+    const [certFile, keyFile, other] = [file('a.crt', cert), file('a.key', key), file('other.pem', 'other')]
+    const start = (...tls: string[]) =>
+      tidegate(['start', '--port', '0', '--rls', '0', '--rls-config', limits, ...tls])
+    const pair = 'certFile and keyFile of rls.tls must be a certificate chain and its private key, as PEM: '
+    expect(await start('--rls-tls-cert', other, '--rls-tls-key', keyFile)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(pair),
+    })
+    const mutual = ['--rls-tls-cert', certFile, '--rls-tls-key', keyFile, '--rls-tls-ca', other]
+    expect(await start(...mutual)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`clientCaFile of rls.tls must have a certificate, as PEM, got ${other}`),
+    })
+    const gateway = file(
+      'gateway-tls.yaml',
+      `gateway: { listen: { port: 0, tls: { certFile: ${certFile}, keyFile: ${other} } }, routes: [{ id: a, uri: 'http://127.0.0.1:1' }] }`,
+    )
+    expect(await tidegate(['start', '--port', '0', '--config', gateway])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(pair.replace('rls.tls', 'gateway.listen.tls')),
+    })
   })
 
   it('report files of rls.tls that cannot be read, with the line', async () => {

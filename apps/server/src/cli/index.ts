@@ -48,7 +48,7 @@ function programFor(terminal: Terminal, finish: (code: number) => void): Command
     .option('--rls-config <path...>', 'files and folders with limits for --rls')
     .option('--rls-tls-cert <file>', 'certificate for --rls, as PEM (default: no TLS)')
     .option('--rls-tls-key <file>', 'private key of the certificate, as PEM')
-    .option('--rls-tls-ca <file>', 'require client certificates of this authority, as PEM')
+    .option('--rls-tls-ca <file>', 'require client certificates issued by this authority, as PEM')
     .option('--workers <number>', 'number of processes; more than 1 needs Redis', wholeFromOne, 1)
     .addOption(OPTION.profiles)
     .action(async (flags: StartFlags) => {

@@ -100,6 +100,10 @@ function startErrorMessage(error: ListenError): string {
     case 'ENOTFOUND':
       return `${address ?? hostname} is not an address of this machine. Choose another address ${place('--host')}.`
     default:
+      if (code?.startsWith('ERR_OSSL_')) {
+        const section = isOfRls ? 'rls.tls' : 'gateway.listen.tls'
+        return `certFile and keyFile of ${section} must be a certificate chain and its private key, as PEM: ${message}`
+      }
       return `The ${isOfRls ? 'rate limit service for Envoy' : 'service'} could not start: ${message}`
   }
 }

@@ -1,7 +1,7 @@
 import type { Document } from 'yaml'
 import type { Path } from './config-error.js'
 import type { JsonSchema } from './json-schema.js'
-import type { Replaced } from './variables.js'
+import type { ReplacementResult } from './variables.js'
 
 /** Reads files that were written for another program. Returns undefined for other files. */
 export type Dialect = (
@@ -19,7 +19,7 @@ export interface Translation {
   readonly profiles: readonly string[]
   /** Whether the value at a path may have placeholders of the other program. */
   isForeign(path: Path): boolean
-  replace(written: string): Replaced
+  replace(written: string): ReplacementResult
 }
 
 /** An option of the file that was left out, because the schema does not have it. */

@@ -44,7 +44,7 @@ export function valuesThrough(scalar: (schema: JsonSchema) => JsonSchema) {
       const text = { type: 'string', minLength: 1, ...schema }
       return text.pattern === undefined ? text : scalar(text)
     },
-    /** One of a few words. */
+    /** A word from a fixed list. */
     word: (schema: JsonSchema): JsonSchema => scalar({ type: 'string', ...schema }),
     /** True or false, or an object with options. */
     flag: (schema: JsonSchema): JsonSchema => scalar({ type: ['boolean', 'object'], ...schema }),

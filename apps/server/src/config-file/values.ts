@@ -99,8 +99,13 @@ export function valuesOf(
   }
 
   function readList(items: readonly unknown[], schema: JsonSchema | undefined, path: Path) {
-    return items.map((item, i) => read(item, schemaOf(schema, i), [...path, i], startOf(item) ?? 0))
+    return items.map((item, i) => read(item, schemaOf(schema, i), [...path, i], entryStart(item)))
   }
+}
+
+/** The offset of a list's entry. A map that results from dotted keys has that of its first key. */
+function entryStart(item: unknown): number {
+  return startOf(item) ?? (isMap(item) ? startOf(item.items[0]?.key) : undefined) ?? 0
 }
 
 function startOf(node: unknown): number | undefined {

@@ -3,14 +3,14 @@ import type { JsonSchema } from './json-schema.js'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A text after replacing its variables, with the values from the environment; or the problem. */
-export type Replaced = { text: string; values: readonly string[] } | { problem: string }
+export type ReplacementResult = { text: string; values: readonly string[] } | { problem: string }
 
 /**
  * Replaces `${NAME}` and `${NAME:-fallback}`, or `${NAME:fallback}` as in Spring, by the environment variable; `$${`
  * writes `${`. As in a shell, the fallback is also used for an empty variable. The result is not parsed again: a variable
  * cannot contain further variables or YAML.
  */
-export function replaceVariables(written: string, env: Environment): Replaced {
+export function replaceVariables(written: string, env: Environment): ReplacementResult {
   let text = ''
   const values: string[] = []
   let at = 0

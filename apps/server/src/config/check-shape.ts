@@ -82,6 +82,8 @@ function wrongKind(value: unknown, schema: JsonSchema, got: string, variable: st
   if ((typeof value === 'number' || typeof value === 'boolean') && kinds.includes('string')) {
     return `must be ${expected}${andGot(got)}; write it in quotes`
   }
+  const isOneEntry = kinds.includes('array') && [schema.items?.type].flat().includes(kindOf(value))
+  if (isOneEntry && got !== '') return `must be ${expected}, got ${got}; write [${got}]`
   if (got !== '') return `must be ${expected}, got ${got}${hint(schema)}`
   return `must be ${expected}, not ${KINDS[kindOf(value)]}${hint(schema)}`
 }

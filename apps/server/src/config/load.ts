@@ -24,10 +24,10 @@ export interface LoadOptions {
 
 export type { FileText } from '../config-file/file-text.js'
 
-export type Loaded = { readonly config: Config } | { readonly errors: readonly ConfigError[] }
+export type LoadResult = { readonly config: Config } | { readonly errors: readonly ConfigError[] }
 
 /** Loads the whole configuration, or returns all its errors. */
-export function loadConfig({ file, text: textOfFile, env, flags = {}, profiles }: LoadOptions): Loaded {
+export function loadConfig({ file, text: textOfFile, env, flags = {}, profiles }: LoadOptions): LoadResult {
   const text = textOfFile ?? readText(file)
   const { overrides, errors } = readOverrides(env, flags)
   if (typeof text !== 'string') return { errors: [text, ...errors] }

@@ -1,6 +1,6 @@
 import type { Config } from './config.js'
 
-/** Options that are read once, at the start. */
+/** Options that are read only once, at startup. */
 export const NEEDS_RESTART = [
   'host',
   'port',
@@ -10,7 +10,7 @@ export const NEEDS_RESTART = [
   'rls',
 ] as const satisfies (keyof Config)[]
 
-/** Returns the latest configuration, but with the options that are read once as they were at the start. */
+/** Returns the latest configuration, but with the options that are read only at startup as they were then. */
 export function startConfig(start: Config, latest: Config): Config {
   const { host, port, store, limits, connections, rls } = start
   return Object.freeze({

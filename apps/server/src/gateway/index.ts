@@ -33,7 +33,7 @@ export interface GatewayOptions {
   readonly connections?: ConnectionLimits
   /** Maximum connections to one upstream. Default: 1024. */
   readonly maxConnections?: number
-  /** How long a request body may pause, or a client may read nothing of a response. Default: a minute. */
+  /** How long a request body may pause, or a client may pause reading a response. Default: a minute. */
   readonly bodyIdleMs?: number
   /** Bytes per second at which a request body must arrive on average; 0: any. Default: 100. */
   readonly minBodyRate?: number

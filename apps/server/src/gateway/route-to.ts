@@ -14,7 +14,7 @@ export function routeTo(
     budget: undefined,
     requestFilters: [],
     responseFilters: [],
-    answer: undefined,
+    fixedResponse: undefined,
     preserveHost: false,
     maxBodyBytes: undefined,
     retry,

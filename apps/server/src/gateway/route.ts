@@ -29,7 +29,9 @@ export interface Route {
   /** Applied to status and headers of the response, in order. */
   readonly responseFilters: readonly ResponseFilter[]
   /** A fixed response, sent without an upstream. */
-  readonly answer: { readonly status: number; readonly headers: Readonly<Record<string, string>> } | undefined
+  readonly fixedResponse:
+    | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
+    | undefined
   readonly preserveHost: boolean
   /** Larger bodies are rejected with 413. Undefined: no limit. */
   readonly maxBodyBytes: number | undefined

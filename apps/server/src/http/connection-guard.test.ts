@@ -57,7 +57,7 @@ describe('connection limits', () => {
     for (let i = 0; i < 5; i++) served.push(await isServed('127.0.0.1'))
     expect(served).toStrictEqual([true, true, true, false, false])
     expect(await isServed('127.0.0.2')).toBe(true)
-    expect(counts).toMatchObject({ open: 4, refused: { max: 0, max_per_client: 2 } })
+    expect(counts).toMatchObject({ open: 4, refusedByReason: { max: 0, max_per_client: 2 } })
   })
 
   it('apply to all clients together', async () => {
@@ -65,7 +65,7 @@ describe('connection limits', () => {
     expect(await isServed('127.0.0.1')).toBe(true)
     expect(await isServed('127.0.0.2')).toBe(true)
     expect(await isServed('127.0.0.3')).toBe(false)
-    expect(counts).toMatchObject({ open: 2, refused: { max: 1, max_per_client: 0 } })
+    expect(counts).toMatchObject({ open: 2, refusedByReason: { max: 1, max_per_client: 0 } })
   })
 
   it('count only open connections', async () => {
@@ -75,7 +75,7 @@ describe('connection limits', () => {
       sockets.at(-1)!.destroy()
       await until('the connection is closed', () => counts.open === 0)
     }
-    expect(counts.refused.max_per_client).toBe(0)
+    expect(counts.refusedByReason.max_per_client).toBe(0)
   })
 
   it('give a trusted proxy more than the share of one client', async () => {
@@ -113,7 +113,7 @@ describe('connection limits', () => {
     const third = connect(port, '127.0.0.1')
     sockets.push(third.on('error', () => {}))
     await once(third, 'close')
-    expect(counts.refused.max_per_client).toBe(1)
+    expect(counts.refusedByReason.max_per_client).toBe(1)
     secure.destroy()
     silent.destroy()
     await until('both connections are closed', () => counts.open === 0)

@@ -29,7 +29,7 @@ export interface ConnectionCounts {
   readonly open: number
   readonly max: number
   /** Connections closed on arrival since the start, by the limit that was reached. */
-  readonly refused: Readonly<Record<Reason, number>>
+  readonly refusedByReason: Readonly<Record<Reason, number>>
 }
 
 /**
@@ -39,8 +39,9 @@ export interface ConnectionCounts {
 export function guardConnections(server: Server, options: GuardOptions): ConnectionCounts {
   const { max, maxPerClient, listener, log, quietMs = 10_000 } = options
   const byClient = new Map<string, number>()
-  const counts = { open: 0, max, refused: { max: 0, max_per_client: 0 } }
-  const refusing = new Set<Reason>()
+  const counts = { open: 0, max, refusedByReason: { max: 0, max_per_client: 0 } }
+  /** The limits that are reached, so that each is logged once. */
+  const reachedLimits = new Set<Reason>()
   const accept = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
@@ -62,10 +63,10 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
   return counts
 
   function refuse(socket: Socket, reason: Reason, client: string | undefined): void {
-    counts.refused[reason]++
+    counts.refusedByReason[reason]++
     socket.destroy()
-    if (refusing.has(reason)) return
-    refusing.add(reason)
+    if (reachedLimits.has(reason)) return
+    reachedLimits.add(reason)
     const limit = reason === 'max' ? max : maxPerClient
     log.warn({ listener, reason, limit, open: counts.open, client }, 'Connection limit reached')
     watch(reason)
@@ -73,15 +74,15 @@ export function guardConnections(server: Server, options: GuardOptions): Connect
 
   /** Logs once when no connection was refused for `quietMs`. */
   function watch(reason: Reason): void {
-    let before = counts.refused[reason]
+    let before = counts.refusedByReason[reason]
     const timer = setInterval(() => {
-      const refused = counts.refused[reason]
+      const refused = counts.refusedByReason[reason]
       if (refused !== before) {
         before = refused
         return
       }
       clearInterval(timer)
-      refusing.delete(reason)
+      reachedLimits.delete(reason)
       log.info({ listener, reason, refused, open: counts.open }, 'Connections are accepted again')
     }, quietMs).unref()
   }

@@ -60,7 +60,7 @@ function sumOfKeys(lists: readonly (readonly TopKey[])[]): TopKey[] {
   return [...sums.values()].sort((a, b) => b.count - a.count)
 }
 
-/** The difference of two samples. It is never negative: a process that restarted in between counts as 0. */
+/** The increase between two samples, at least 0: for a process that restarted in between, a count can be lower. */
 export function since(before: Counters, now: Counters): Pick<Counters, 'policies' | 'times' | 'degraded'> {
   const increase = (a: number | undefined, b: number) => Math.max(0, b - (a ?? 0))
   return {

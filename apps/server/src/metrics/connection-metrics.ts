@@ -20,6 +20,7 @@ export function exposeConnections(registry: Registry, prefix: string, counts: Co
     name: `${prefix}_connections_refused_total`,
     help: 'Client connections closed on arrival, by the limit that was reached.',
     type: 'counter',
-    samples: () => Object.entries(counts.refused).map(([reason, value]) => ({ labels: { reason }, value })),
+    samples: () =>
+      Object.entries(counts.refusedByReason).map(([reason, value]) => ({ labels: { reason }, value })),
   })
 }

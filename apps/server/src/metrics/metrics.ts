@@ -243,7 +243,7 @@ function exposeProcess(registry: Registry): void {
     registry.removeSingleMetric(`nodejs_active_${what}_total`)
   }
   const collections = registry.getSingleMetric('nodejs_gc_duration_seconds')
-  // Create all series at the start, and not at the first collection of a kind.
+  // Create all series at startup, and not at the first collection of a kind.
   if (collections instanceof PromHistogram) {
     for (const kind of ['major', 'minor', 'incremental', 'weakcb']) collections.zero({ kind })
   }

@@ -171,7 +171,7 @@ export async function startRls(options: RlsOptions): Promise<Rls> {
       isServing: health.isServing(),
     }),
     async close(timeoutMs) {
-      health.set(false)
+      health.end()
       watch.close()
       await server.close(timeoutMs)
     },

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { isLoopbackHost } from '../api/request/foreign-pages.js'
 import type { Config } from '../config/config.js'
+import type { Caller } from '../config/sections/callers.js'
 import { kindOf } from './serve.js'
 
 /** Logs where the service listens, and warns if every client can check any key. */
@@ -16,9 +17,10 @@ export function announce(
     {
       store: kindOf(store),
       ...(workers > 1 ? { workers } : {}),
-      try: `curl -i '${url}/api/v1/rate-limit/check?key=user:123'`,
+      try: exampleCheck(url, callers[0]),
       docs: `${url}/docs`,
       metrics: `${url}/metrics`,
+      ...(adminToken === undefined ? {} : { dashboard: `${url}/` }),
     },
     `Tidegate listening on ${url}`,
   )
@@ -31,14 +33,27 @@ export function announce(
   }
 }
 
+/** A command that checks a key, with a placeholder for the token of a caller. */
+function exampleCheck(url: string, caller: Caller | undefined): string {
+  const header = caller === undefined ? '' : `-H 'Authorization: Bearer <token of ${caller.name}>' `
+  const prefix = caller?.keyPrefix
+  const key = prefix === undefined ? 'user:123' : encodeURIComponent(`${prefix}123`).replaceAll("'", '%27')
+  return `curl -i ${header}'${url}/api/v1/rate-limit/check?key=${key}'`
+}
+
 /** Logs the features of a Spring file that do not work here, and once the names of its other sections. */
 function logNotices({ notices: { warnings, unused, profiles } }: Config, log: Logger): void {
   logWarnings(warnings, log)
-  if (profiles !== undefined) log.info({ profiles, unused }, 'Spring file loaded; some sections are not used')
+  if (profiles === undefined) return
+  if (unused.length === 0) log.info({ profiles }, 'Spring file loaded')
+  else log.info({ profiles, unused }, 'Spring file loaded; some sections are not used')
 }
 
 export function logWarnings(warnings: Config['notices']['warnings'], log: Logger): void {
-  for (const { line, path, message } of warnings) log.warn({ line, option: path }, `${path}: ${message}`)
+  for (const { line, path, message } of warnings) {
+    if (path === '') log.warn({ line }, message)
+    else log.warn({ line, option: path }, `${path}: ${message}`)
+  }
 }
 
 /** Logs the generated token on purpose: it is valid until the service stops, and only the log has it. */

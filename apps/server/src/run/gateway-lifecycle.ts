@@ -43,7 +43,7 @@ function routingOf({ router, config }: ActiveConfig): Routing | undefined {
   return router && { ...router, proxies: config.proxies, cors: config.gateway?.cors ?? [] }
 }
 
-/** The options that are read at the start only. */
+/** The options that are read only at startup. */
 function atStart(gateway: GatewayConfig | undefined): string | undefined {
   if (gateway === undefined) return undefined
   const { listen, connections, maxConnections, minBodyRate, accessLog } = gateway

@@ -7,7 +7,7 @@ import type { LimitFileText } from '../rls/limits/load-limits.js'
 /** Messages of the primary to a worker. */
 export type ToWorker =
   | { readonly tidegate: 'stop' }
-  /** The texts of the start and of the active configuration, and the number of reloads so far. */
+  /** The texts of the configuration at startup and of the active one, and the number of reloads so far. */
   | {
       readonly tidegate: 'begin'
       readonly start: FileText

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { activateConfig } from '../active-config.js'
-import type { FileText, Loaded } from '../config/load.js'
+import type { FileText, LoadResult } from '../config/load.js'
 import { NEEDS_RESTART } from '../config/restart-options.js'
 import { formatConfigErrors } from '../config-file/config-error.js'
 import type { Service } from '../service.js'
@@ -10,7 +10,7 @@ import { reloadGateway } from './gateway-lifecycle.js'
 export interface ReloadOptions {
   /** The current text of the file. */
   readonly text: FileText
-  readonly load: (text: FileText) => Loaded
+  readonly load: (text: FileText) => LoadResult
   /** The file name for error messages. */
   readonly file: string | undefined
   readonly log: Logger
@@ -22,9 +22,9 @@ export interface ReloadOptions {
  */
 export function loadAgain(
   text: FileText,
-  load: (text: FileText) => Loaded,
+  load: (text: FileText) => LoadResult,
   file: string | undefined,
-): Loaded {
+): LoadResult {
   const isEmpty = typeof text === 'string' && text.split('\n').every((line) => /^\s*(?:#|$)/.test(line))
   if (file === undefined || !isEmpty) return load(text)
   return { errors: [{ path: file, message: 'is empty; write {} to use the defaults' }] }
@@ -36,7 +36,7 @@ export function reload(service: Service, { text, load, file, log }: ReloadOption
   const record = (isActive: boolean, errors: string[], needRestart: string[] = []) => {
     service.lastReload = { timeMs: Date.now(), isActive, errors, needRestart }
   }
-  let loaded: Loaded
+  let loaded: LoadResult
   try {
     loaded = loadAgain(text, load, file)
   } catch (error) {

@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.js'
-import type { FileText, Loaded } from '../config/load.js'
+import type { FileText, LoadResult } from '../config/load.js'
 
 export interface StartOptions {
   readonly config: Config
   /** The text of the file that `config` was loaded from. */
   readonly text: FileText
   /** Loads a text with the same environment and command line. */
-  readonly load: (text: FileText) => Loaded
+  readonly load: (text: FileText) => LoadResult
   /** The file to watch, and to read again on SIGHUP; undefined if there is none. */
   readonly file: string | undefined
   /** Number of processes. More than 1 needs a shared store. */

@@ -29,6 +29,26 @@ describe('tidegate start', () => {
     expect(server.log()).toHaveLength(2)
   })
 
+  it('with tokens of its own logs a check with a placeholder for the token, and the dashboard', async () => {
+    const file = configFile(
+      'callers: [{ name: shop, token: a-long-caller-token, keyPrefix: "shop\'s:" }]\nadminToken: a-long-admin-token',
+    )
+    try {
+      server = await startProcess(['-c', file.path])
+      const [serving] = server.log()
+      expect(serving).toMatchObject({
+        try: `curl -i -H 'Authorization: Bearer <token of shop>' '${server.url}${CHECK}?key=shop%27s%3A123'`,
+        dashboard: `${server.url}/`,
+      })
+      const headers = { authorization: 'Bearer a-long-caller-token' }
+      const example = /'(http.*)'$/.exec(String(serving?.try))?.[1]
+      expect((await ask(example!, { headers })).body).toMatchObject({ allowed: true, key: "shop's:123" })
+      expect(JSON.stringify(server.log())).not.toContain('a-long')
+    } finally {
+      file.remove()
+    }
+  })
+
   it('writes no line per request', async () => {
     server = await startProcess([])
     for (const path of ['/', '/missing', CHECK, `${CHECK}?permits=x`, '/healthz'])

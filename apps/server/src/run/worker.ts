@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js'
-import type { Loaded } from '../config/load.js'
+import type { LoadResult } from '../config/load.js'
 import { startConfig } from '../config/restart-options.js'
 import { formatConfigErrors } from '../config-file/config-error.js'
 import { HttpError } from '../http/http-error.js'
@@ -97,7 +97,7 @@ export async function startWorker({ load, file }: Pick<StartOptions, 'load' | 'f
   sendToPrimary({ tidegate: 'ready', url: serving.url })
 }
 
-function configOf(loaded: Loaded): Config {
+function configOf(loaded: LoadResult): Config {
   if ('config' in loaded) return loaded.config
   throw new Error(`a valid configuration is now invalid: ${formatConfigErrors(loaded.errors, '')}`)
 }

@@ -74,7 +74,7 @@ export function expandDocument(
       }
       reportDuplicate(keys, text, key)
       if (text === '<<') merged.push(value)
-      else insert(result, hasNames(schema) ? stepsOf(text) : [withoutBrackets(text)], key, value, schema)
+      else insert(result, stepsIn(schema, text), key, value, schema)
     }
     for (const value of merged) merge(result, expand(value, schema))
     return result
@@ -244,6 +244,12 @@ function nameIn(schema: JsonSchema | undefined, name: string): string {
 /** Whether the keys of a map are names of properties, and not values such as paths. */
 function hasNames(schema: JsonSchema | undefined): boolean {
   return schema === undefined || schema.properties !== undefined
+}
+
+/** The steps of a key. A key such as a path may contain dots, but not the index of a list: `orders[0].uri`. */
+function stepsIn(schema: JsonSchema | undefined, key: string): Step[] {
+  const isMapOfLists = schemaOf(schema, '')?.type === 'array'
+  return hasNames(schema) || (isMapOfLists && /\[\d+\]/.test(key)) ? stepsOf(key) : [withoutBrackets(key)]
 }
 
 function withoutBrackets(key: string): string {

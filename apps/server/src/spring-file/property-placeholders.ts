@@ -1,4 +1,4 @@
-import type { Environment, Replaced } from '../config-file/variables.js'
+import type { Environment, ReplacementResult } from '../config-file/variables.js'
 import { relaxedName, variableOf } from './names.js'
 
 /** Looks up a property of the file; undefined if the file does not have it. */
@@ -13,7 +13,11 @@ const MAX_PLACEHOLDERS = 1000
  * Replaces `${name}` and `${name:default}` by the environment variable, or else by the property of the file. Values and
  * defaults may contain placeholders too. `$${` and `\${` write `${`.
  */
-export function replacePlaceholders(written: string, env: Environment, propertyOf: PropertyOf): Replaced {
+export function replacePlaceholders(
+  written: string,
+  env: Environment,
+  propertyOf: PropertyOf,
+): ReplacementResult {
   const values: string[] = []
   const resolving = new Set<string>()
   let count = 0

@@ -26,6 +26,10 @@ const schema: JsonSchema = {
           type: 'object',
           additionalProperties: { type: 'object', properties: { 'max-age': { type: 'integer' } } },
         },
+        lists: {
+          type: 'object',
+          additionalProperties: { type: 'array', items: { type: 'object', properties: { id: text } } },
+        },
       },
     },
     server: { type: 'object', properties: { port: { type: 'integer' } } },
@@ -80,6 +84,11 @@ describe('a Spring file', () => {
       'paths in dotted keys',
       'spring.paths.[/a/**].max-age: 1',
       { spring: { paths: { '/a/**': { 'max-age': 1 } } } },
+    ],
+    [
+      'indexes in a map of lists',
+      'spring:\n  lists:\n    a-b[0].id: c\n    a-b[1]: { id: d }\n    e.f: [{ id: g }]\nspring.lists.a-b[2].id: h',
+      { spring: { lists: { 'a-b': [{ id: 'c' }, { id: 'd' }, { id: 'h' }], 'e.f': [{ id: 'g' }] } } },
     ],
     [
       'free names',

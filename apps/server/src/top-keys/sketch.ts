@@ -1,7 +1,7 @@
 /**
- * The most frequent of many texts, counted in a fixed number of places (Metwally, Agrawal, El Abbadi: "Space-Saving").
- * A new text replaces the least frequent one and continues its count. A count is therefore never too small, and too large by
- * at most the count that it continued, which is at most `total / places`.
+ * The most frequent of many strings, counted in a fixed number of places (Metwally, Agrawal, El Abbadi: "Space-Saving").
+ * A new string replaces the least frequent one and continues its count. So a count is never too small, and too large by at
+ * most the count that it continued, which is at most `total / places`.
  */
 export interface Sketch {
   add(text: string): void

@@ -59,8 +59,14 @@ const user = (value: string) => ({ entries: [{ key: 'user', value }] })
 
 /** Bodies of calls, by the status that they must get. `i` is different for each call. */
 const KINDS: Record<string, { status: string; body: (i: number) => Buffer; every?: number }> = {
-  'a message that is cut off': { status: '13', body: (i) => framed(Buffer.from([0x0a, 0x7f, i & 0x7f])) },
-  'bytes that are not a message': { status: '13', body: (i) => framed(Buffer.alloc(500 + (i % 50), 0xff)) },
+  'a message that is cut off': {
+    status: '13',
+    body: (i) => framed(Buffer.from([0x0a, 0x7f, i & 0x7f])),
+  },
+  'bytes that are not a message': {
+    status: '13',
+    body: (i) => framed(Buffer.alloc(500 + (i % 50), 0xff)),
+  },
   'a length above the maximum': { status: '8', body: (i) => framed(Buffer.alloc(20), 2 ** 31 + i) },
   'a compressed message without an encoding': { status: '13', body: () => Buffer.from([1, 0, 0, 0, 1, 0]) },
   'an unknown domain': { status: '0', body: (i) => message(`unknown-${i}`.padEnd(2000, 'x'), user('x')) },

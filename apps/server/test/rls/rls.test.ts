@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { expositionAt, valueIn } from '../scrape.js'
 import { startService, type TestService } from '../start-service.js'
 import { type LimitsFolder, limitsFolder } from './limits-folder.js'
-import { grpcStatus, openSession } from './rls-call.js'
+import { framed, grpcStatus, openSession, openStream } from './rls-call.js'
 import { type RlsClient, rlsClient } from './rls-client.js'
 
 const LIMITS = `
@@ -330,6 +330,21 @@ describe('connections', () => {
       folder.remove()
     }
   })
+})
+
+it('a client that watches the health does not delay a stop', async () => {
+  const folder = limitsFolder({ 'shop.yaml': LIMITS })
+  const service = await startService(`rls: { listen: 0, config: [${folder.path}] }`)
+  const session = openSession(service.service.rls!.address)
+  const stream = openStream(session, '/grpc.health.v1.Health/Watch')
+  stream.end(framed(Buffer.alloc(0)))
+  await once(stream, 'data')
+  // Less than `limits.stopTimeout`.
+  expect(await Promise.race([service.close().then(() => 'stopped'), setTimeout(5000, 'late')])).toBe(
+    'stopped',
+  )
+  session.destroy()
+  folder.remove()
 })
 
 describe('TLS', () => {

@@ -11,8 +11,11 @@ export interface PageContext {
   readonly language: Language
   readonly words: Words
   readonly theme: Theme
-  /** Navigates. `replace` adds no history entry, for frequent changes. */
-  go(place: Place, how?: 'push' | 'replace'): void
+  /**
+   * Navigates. `replace` adds no history entry, for frequent changes. `edit` names a value that is being edited: its
+   * first edit adds an entry, which further edits of the same value replace.
+   */
+  go(place: Place, how?: 'push' | 'replace' | { readonly edit: string }): void
   /** Marks the title of the page, for those who look at another tab. */
   setAlarm(isOn: boolean): void
   /** The address of a view in the current language. */

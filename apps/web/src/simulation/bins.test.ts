@@ -50,6 +50,22 @@ describe('evenly spaced requests have even bars', () => {
   })
 })
 
+it.each([
+  ['the boundary story', () => STORIES.boundary().scenario, 200],
+  ['the story of the idle hour', () => STORIES['idle-hour']().scenario, 30_000],
+  ['the story of the estimate', () => STORIES.estimate().scenario, 1000],
+  ['the story of the lazy refill', () => STORIES['lazy-refill']().scenario, 50],
+  ['the story of the lost half', () => STORIES['lost-half']().scenario, 200],
+  [
+    'random traffic over four weeks',
+    () => ({ arrivals: [1, 5, 6, 99], spanMs: 28 * 86_400_000 }),
+    3 * 3_600_000,
+  ],
+])('%s has bars of a round length', (_title, scenarioOf, widthMs) => {
+  const { arrivals, spanMs } = scenarioOf()
+  expect(chooseBins(arrivals, spanMs).widthMs).toBeCloseTo(widthMs, 2)
+})
+
 it.each<[string, Traffic]>([
   ['random', { kind: 'random', perWindow: 100, seed: 7 }],
   ['a ramp', { kind: 'ramp', perWindow: 30 }],

@@ -1,3 +1,5 @@
+import { ROUND_SPANS } from './round-spans.js'
+
 /** Equal parts of an axis. The first may start before 0 and the last may end after the axis. */
 export interface Bins {
   readonly startMs: number
@@ -23,15 +25,18 @@ const REGULAR_SHARE = 0.6
 
 /**
  * Chooses bins in which evenly spaced traffic has even counts. A fixed bin width beats against the spacing and
- * draws a comb that is not in the traffic.
+ * draws a comb that is not in the traffic. Other traffic has bins of a round length.
  */
 export function chooseBins(arrivals: readonly number[], spanMs: number): Bins {
   const minWidthMs = spanMs / MAX_BINS
   const spacing = spacingOf(arrivals)
-  if (spacing === undefined) return { startMs: 0, widthMs: minWidthMs, count: MAX_BINS }
+  if (spacing === undefined) {
+    const widthMs = ROUND_SPANS.find((span) => span >= minWidthMs) ?? minWidthMs
+    return binsThrough(0, widthMs, spanMs)
+  }
   const { firstMs, gapMs } = spacing
   if (gapMs >= 2 * minWidthMs) {
-    const widthMs = gapMs / Math.floor(gapMs / minWidthMs)
+    const widthMs = partOf(gapMs, minWidthMs)
     return binsThrough(firstMs - widthMs / 2, widthMs, spanMs)
   }
   const fewest = Math.ceil(minWidthMs / gapMs)
@@ -40,6 +45,16 @@ export function chooseBins(arrivals: readonly number[], spanMs: number): Bins {
   )
   const unevenness = candidates.map((bins) => distinctCounts(arrivals, bins))
   return candidates[unevenness.indexOf(Math.min(...unevenness))]!
+}
+
+/** The shortest equal part of a gap that is at least `minMs` long: of a round length if there is one. */
+function partOf(gapMs: number, minMs: number): number {
+  const round = ROUND_SPANS.find((span) => span >= minMs && span <= gapMs / 2 && isMultiple(gapMs, span))
+  return round ?? gapMs / Math.floor(gapMs / minMs)
+}
+
+function isMultiple(gapMs: number, spanMs: number): boolean {
+  return Math.abs(gapMs - Math.round(gapMs / spanMs) * spanMs) < GAP_TOLERANCE_MS
 }
 
 /** Bins over the whole axis, aligned so that `edgeMs` is the start of a bin. */
@@ -58,7 +73,8 @@ function spacingOf(arrivals: readonly number[]): { firstMs: number; gapMs: numbe
   const times = arrivals.filter((time, i) => time !== arrivals[i - 1])
   const gaps = times.slice(1).map((time, i) => time - times[i]!)
   const median = gaps.toSorted((a, b) => a - b)[gaps.length >> 1]
-  if (median === undefined) return undefined
+  // A single gap cannot be regular.
+  if (median === undefined || gaps.length === 1) return undefined
   const isEqual = (gap: number) => Math.abs(gap - median) <= GAP_TOLERANCE_MS
   const equal = gaps.filter(isEqual)
   if (equal.length < REGULAR_SHARE * gaps.length) return undefined

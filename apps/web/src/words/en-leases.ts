@@ -3,7 +3,6 @@ import { formatCount, formatsFor } from './format.js'
 const { duration, period } = formatsFor('en')
 
 export const enLeases = {
-  policy: 'Limit and lease',
   algorithm: 'Algorithm',
   numbers: {
     rate: 'Requests per window',

@@ -27,7 +27,7 @@ export const enStories: StoryTexts = {
     title: 'The idle hour',
     text: ({ limit, fixed, counter, leaky, longestDelayMs }) => [
       `${limit} requests at one moment, an hour of silence, then ${limit} at one moment again. Nothing is broken here, and still no "${limit} an hour" limiter spreads them over the hour: the fixed window allows all ${fixed} of the second burst at once, and so do the log and the token bucket. Unused quota is not saved up, and allowed requests are not spread out.`,
-      `The other two behave differently. At exactly eleven the counter still gives the previous hour its full weight and allows ${counter}. The leaky bucket accepts ${leaky}, but delays the last of them by ${duration(longestDelayMs)}: downstream, they really do take an hour.`,
+      `The other two behave differently. At exactly eleven the counter still gives the previous hour its full weight and allows ${counter === 0 ? 'none' : counter}. The leaky bucket accepts ${leaky}, but delays the last of them by ${duration(longestDelayMs)}: downstream, they really do take an hour.`,
     ],
     hint: () => 'Compare the pictures at 11:00:00: which are full, which are empty, and which has a queue.',
   },

@@ -248,7 +248,7 @@ export const en = {
       },
     },
     traffic: 'Traffic',
-    policy: 'Limits',
+    settings: 'Settings',
     window: 'Window',
     sameAsLimit: 'Default: the limit',
     start: 'Window start',

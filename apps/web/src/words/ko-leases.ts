@@ -4,7 +4,6 @@ import { formatCount, formatsFor } from './format.js'
 const { duration, period } = formatsFor('ko')
 
 export const koLeases: typeof enLeases = {
-  policy: '한도와 리스',
   algorithm: '알고리즘',
   numbers: {
     rate: '윈도우당 요청 수',
@@ -14,9 +13,9 @@ export const koLeases: typeof enLeases = {
     maxAge: '최대 유효 시간 (%)',
     share: '리스 비율 (%)',
   },
-  maxAgeHint: (maxAgeMs) => `윈도우의 %: ${period(maxAgeMs)}`,
-  largest: (units) => `한도의 %: 리스당 최대 ${formatCount(units)}건`,
-  tooSmall: '한도의 %: 너무 작아 리스하지 않음',
+  maxAgeHint: (maxAgeMs) => `윈도우 기준: ${period(maxAgeMs)}`,
+  largest: (units) => `한도 기준: 리스당 최대 ${formatCount(units)}건`,
+  tooSmall: '한도 기준: 너무 작아 리스하지 않음',
   note: '요청은 프로세스에 차례로 전달됩니다. 이 실험에서는 저장소 호출에 시간이 걸리지 않고, 거부 결과를 캐시하지 않습니다.',
   prices: {
     'fixed-window': '리스가 없을 때와 똑같이 세고, 쓰지 않은 허용량은 돌려줍니다.',

@@ -19,7 +19,7 @@ const durations = {
 }
 
 const worst = (count: number, limit: number) =>
-  `가장 많은 구간 ${formatCount(count)}건, 한도 ${formatCount(limit)}건`
+  `구간 최대 ${formatCount(count)}건, 한도 ${formatCount(limit)}건`
 
 export const ko: Words = {
   name: '한국어',
@@ -89,9 +89,9 @@ export const ko: Words = {
       'sliding-window-log': worst,
       'sliding-window-counter': worst,
       'token-bucket': (count, bound) =>
-        `가장 많은 구간 ${formatCount(count)}건, 용량 + 충전 ${formatCount(bound)}건`,
+        `구간 최대 ${formatCount(count)}건, 용량 + 충전 ${formatCount(bound)}건`,
       'leaky-bucket': (count, bound) =>
-        `가장 많은 구간 ${formatCount(count)}건, 용량 + 누수 ${formatCount(bound)}건`,
+        `구간 최대 ${formatCount(count)}건, 용량 + 누수 ${formatCount(bound)}건`,
     },
     limitIs: (limit, windowMs) => `한도: ${format.limit(limit, windowMs)}`,
     limitInCalendar: (limit, unit, timeZone) => `한도: ${format.calendarLimit(limit, unit)}, ${timeZone}`,
@@ -241,7 +241,7 @@ export const ko: Words = {
       },
     },
     traffic: '트래픽',
-    policy: '한도',
+    settings: '설정',
     window: '윈도우',
     sameAsLimit: '기본값: 한도',
     start: '윈도우 시작',

@@ -128,9 +128,9 @@ it('ignores callers that have given up', async () => {
   const paced = withBackoff(fetch, { pace: true, now: time.now, wait: time.wait })
   for (let i = 0; i < 5; i++) await time.run(paced('http://api.test/'))
   const controllers = Array.from({ length: 50 }, () => new AbortController())
-  const given = Promise.allSettled(controllers.map(({ signal }) => paced('http://api.test/', { signal })))
+  const settled = Promise.allSettled(controllers.map(({ signal }) => paced('http://api.test/', { signal })))
   for (const controller of controllers) controller.abort(new Error('gone'))
-  const results = await given
+  const results = await settled
   expect(results.every(({ status }) => status === 'rejected')).toBe(true)
   await time.run(paced('http://api.test/'))
   expect(time.now()).toBe(START)

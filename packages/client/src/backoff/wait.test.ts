@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
 import { wait } from './wait.js'
 
@@ -12,10 +13,17 @@ it('is never early', async () => {
 })
 
 it('rejects with the reason when the signal aborts, and removes its listener and timer', async () => {
+  // Other test files may have left timers in this process.
+  const before = timers()
   const controller = new AbortController()
   const waiting = wait(60_000, controller.signal)
   controller.abort(new Error('changed my mind'))
   await expect(waiting).rejects.toThrow('changed my mind')
   await expect(wait(60_000, controller.signal)).rejects.toThrow('changed my mind')
-  expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length).toBeLessThan(5)
+  expect(timers()).toBeLessThanOrEqual(before)
+  expect(getEventListeners(controller.signal, 'abort')).toStrictEqual([])
 })
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+}

@@ -1,4 +1,4 @@
-/** The same response, which passes its body to `done` once all of it has been read, unless it is too long. */
+/** Returns an equal response that passes its body to `done` once the whole body was read, unless the body is too long. */
 export function recordBody(
   response: Response,
   maxBytes: number,

@@ -328,6 +328,11 @@ describe('invalid input has its code:', () => {
   })
 })
 
+it('without a token names the options that set it', async () => {
+  const limiter = createRemoteLimiter({ ...allPermissions(), token: undefined, policy: 'fixed' })
+  await expect(limiter.check('k')).rejects.toThrow(/Missing token; .* Set the option token, or adminToken/)
+})
+
 it("uses the service's numbers, not its own", async () => {
   const old = definePolicy({ ...hundred, limit: 5 })
   const limiter = createRemoteLimiter({ ...allPermissions(), policy: old })

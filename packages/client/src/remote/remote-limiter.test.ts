@@ -77,6 +77,19 @@ describe('an invalid response counts as a failure of the service, and onStoreFai
     expect(received).toHaveLength(1)
   })
 
+  it('a wrong path in the url, with the message of the service', async () => {
+    const { url } = await serve(
+      json(404, { error: 'not_found', message: 'Unknown path "/x/api"; see /docs.' }),
+    )
+    const store = createRemoteStore({ url })
+    const error = await store.reset({ policy, key: 'k' }).catch((error: Error) => error)
+    expect(error).toMatchObject({
+      code: 'STORE_FAILED',
+      message:
+        'The call to the service failed: it responded with status 404: Unknown path "/x/api"; see /docs.',
+    })
+  })
+
   it('an endless response, which is read up to a limit', async () => {
     let megabytes = 0
     let isClosed = false
@@ -304,6 +317,16 @@ describe('a flood does not bypass the limit', () => {
     expect(looks.every(({ degraded }) => degraded === undefined)).toBe(true)
     expect(most).toBeLessThanOrEqual(16)
   })
+})
+
+it('one lost connection degrades its own check only, and not those after it', async () => {
+  const { url } = await serve((one, response, nth) =>
+    nth === 2 ? response.destroy() : valid(one, response, nth),
+  )
+  const limiter = createRemoteLimiter({ url, policy })
+  const decisions = []
+  for (let i = 0; i < 4; i++) decisions.push(await limiter.check('k'))
+  expect(decisions.map(({ degraded }) => degraded)).toStrictEqual([undefined, 'open', undefined, undefined])
 })
 
 it('keeps its connections', async () => {

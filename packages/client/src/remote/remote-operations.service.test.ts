@@ -131,12 +131,13 @@ describe('a response that is lost', () => {
 
   it('to an acquire: its slot is released', async () => {
     const { fetch } = fetchWithLosses('acquire', 1)
-    const limiter = createRemoteLimiter({ ...allPermissions(), policy: brief, fetch })
+    // Its slots last longer than the test.
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy: reports, fetch })
     const key = newKey()
     const degraded = await limiter.acquire(key)
     expect(degraded).toMatchObject({ allowed: true, degraded: 'open' })
-    const other = createRemoteLimiter({ ...allPermissions(), policy: brief })
-    await expect.poll(async () => (await other.peek(key)).remaining).toBe(1)
+    const other = createRemoteLimiter({ ...allPermissions(), policy: reports })
+    await expect.poll(async () => (await other.peek(key)).remaining).toBe(2)
   })
 })
 

@@ -5,9 +5,9 @@ import {
   parseReserve,
   parseSettle,
   type ResetRequest,
+  retryOnFailure,
   type SettleResult,
   TidegateError,
-  untilAnswered,
 } from '@tidegate/core'
 import type { Operate } from './operations.js'
 import { failed, type ServiceResponse } from './service.js'
@@ -56,7 +56,7 @@ export function createRemoteReservations(
       assertOpen()
       const answers = await Promise.allSettled(
         limits.map((limit) =>
-          untilAnswered(
+          retryOnFailure(
             () => settleOne(limit, id, limit.actual, call),
             () => call?.abandoned !== true,
           ),

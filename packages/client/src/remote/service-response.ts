@@ -76,7 +76,8 @@ export function errorOf({ status, body }: ServiceResponse): TidegateError {
   const name = typeof field === 'string' ? field.replace(/^(checks|slots)\[\d+\]\./, '') : undefined
   if (status === 401 || status === 403) {
     const options = { field: name ?? 'token' }
-    return new TidegateError('ACCESS_DENIED', `The service denied access: ${text}`, options)
+    const advice = status === 401 ? ' Set the option token, or adminToken for a reset.' : ''
+    return new TidegateError('ACCESS_DENIED', `The service denied access: ${text}${advice}`, options)
   }
   if (status === 409 && name === 'id') return new TidegateError('RESERVATION_ID_USED', text, { field: name })
   const cause = name === undefined || status > 404 ? undefined : CAUSES[name]

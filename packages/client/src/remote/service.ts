@@ -72,10 +72,13 @@ export function createService(options: ServiceOptions): Service {
       return { status: response.status, headers: response.headers, body }
     } catch (error) {
       if (error instanceof TidegateError) throw error
-      const { message, cause } = error as Error
       if (signal.aborted) throw storeFailed('timeout', `The service at ${url} did not respond in time.`)
-      const reason = cause instanceof Error ? cause.message || (cause as { code?: string }).code : message
-      throw storeFailed('unreachable', `The service at ${url} is unreachable: ${reason}.`)
+      const { message, cause } = error as Error
+      const { code } = (cause ?? {}) as { code?: string }
+      const reason = cause instanceof Error ? cause.message || code : message
+      if (code !== undefined && NOT_CONNECTED.includes(code))
+        throw storeFailed('unreachable', `The service at ${url} is unreachable: ${reason}.`)
+      throw failed(`no response from ${url}: ${reason}`, error)
     } finally {
       onWire.delete(call)
       clear()
@@ -91,8 +94,20 @@ export function createService(options: ServiceOptions): Service {
   }
 }
 
+/** Errors without a connection: the request was not sent. After any other error it may have been executed. */
+const NOT_CONNECTED = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]
+
 export function failed(why: string, cause?: unknown): TidegateError {
-  return new TidegateError('STORE_FAILED', `The call to the service failed: ${why}.`, { cause })
+  return new TidegateError('STORE_FAILED', `The call to the service failed: ${why.replace(/\.$/, '')}.`, {
+    cause,
+  })
 }
 
 /** The address without a trailing slash; throws if it is not valid. */

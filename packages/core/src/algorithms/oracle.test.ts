@@ -49,7 +49,7 @@ function numbersOf(algorithm: AlgorithmName): fc.Arbitrary<Numbers> {
         units: fc.integer({ min: 1, max: 100_000 }),
         perMs: fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.constantFrom(60_000, 3_600_000, 86_400_000)),
       })
-      // Exact, and full again within 30 years: beyond 140 years, milliseconds lose microseconds.
+      // Exact, and full again within 30 years: beyond 139 years, milliseconds lose microseconds.
       .filter(({ limit, perMs }) => limit * perMs * 1000 <= Number.MAX_SAFE_INTEGER)
       .filter(({ limit, units, perMs }) => (limit * perMs * 1000) / units <= 1e15)
       .map(({ limit, units, perMs }) => ({
@@ -139,13 +139,13 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
     holds(
       `charge-${algorithm}`,
       fc.tuple(numbersOf(algorithm), options, traces),
-      ([{ policy: plain, oracle, span }, { countDenied, first }, trace]) => {
+      ([{ policy: basePolicy, oracle, span }, { countDenied, first }, trace]) => {
         const windows = {
           ...(algorithm === 'fixed-window' && first ? { start: 'first-request' } : {}),
           countDenied,
         }
         const policy = definePolicy({
-          ...plain,
+          ...basePolicy,
           ...(algorithm.endsWith('bucket') ? {} : { ...windows, window: `${span / 1000}ms` }),
         }) as RatePolicy
         const isBucket = algorithm.endsWith('bucket')
@@ -155,7 +155,7 @@ describe.each(ALGORITHM_NAMES)('%s', (algorithm) => {
         let charges = 0
         for (const { step: entry, charge, share } of trace) {
           now = moved(now, entry.move, span)
-          // Few of them: beyond 140 years, milliseconds lose microseconds.
+          // Few of them: beyond 139 years, milliseconds lose microseconds.
           if (charge && charges++ < 2) {
             const cost = Math.max(1, Math.floor(policy.limit * share))
             const { decision, state: next } = decide(policy, state, now, cost, 'charge')

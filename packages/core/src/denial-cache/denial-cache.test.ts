@@ -28,21 +28,21 @@ function setUp(options: DenialCacheOptions = {}) {
   const memory = new MemoryStore({ clock: wall })
   const sent: string[] = []
   const counting: DenialCachingStore = {
-    check: (request) => noted('check', [request], () => memory.check(request)),
-    take: (requests) => noted('take', requests, () => memory.take(requests)),
-    peek: (request) => noted('peek', [request], () => memory.peek(request)),
-    refund: (request) => noted('refund', [request], () => memory.refund(request)),
-    reset: (request) => noted('reset', [request], () => memory.reset(request)),
-    charge: (request) => noted('charge', [request], () => memory.charge(request)),
-    block: (request) => noted('block', [request], () => memory.block(request)),
-    takeUpTo: (request) => noted('takeUpTo', [request], () => memory.takeUpTo(request)),
-    reserve: (requests, options) => noted('reserve', requests, () => memory.reserve(requests, options)),
-    settle: (requests, id, actual) => noted('settle', requests, () => memory.settle(requests, id, actual)),
-    release: (slots) => noted('release', slots, () => memory.release(slots)),
-    renew: (slots) => noted('renew', slots, () => memory.renew(slots)),
+    check: (request) => record('check', [request], () => memory.check(request)),
+    take: (requests) => record('take', requests, () => memory.take(requests)),
+    peek: (request) => record('peek', [request], () => memory.peek(request)),
+    refund: (request) => record('refund', [request], () => memory.refund(request)),
+    reset: (request) => record('reset', [request], () => memory.reset(request)),
+    charge: (request) => record('charge', [request], () => memory.charge(request)),
+    block: (request) => record('block', [request], () => memory.block(request)),
+    takeUpTo: (request) => record('takeUpTo', [request], () => memory.takeUpTo(request)),
+    reserve: (requests, options) => record('reserve', requests, () => memory.reserve(requests, options)),
+    settle: (requests, id, actual) => record('settle', requests, () => memory.settle(requests, id, actual)),
+    release: (slots) => record('release', slots, () => memory.release(slots)),
+    renew: (slots) => record('renew', slots, () => memory.renew(slots)),
     close: () => memory.close(),
   }
-  function noted<T>(method: string, requests: readonly { key: string }[], call: () => T): T {
+  function record<T>(method: string, requests: readonly { key: string }[], call: () => T): T {
     sent.push([method, ...requests.map((request) => String(request.key))].join(' '))
     return call()
   }
@@ -299,9 +299,9 @@ describe('a reset or a refund through the cached store', () => {
     const denied = store.check({ policy: hour, key: 'k', cost: 1 })
     const taken = store.take([{ policy: hour, key: 'k', cost: 1 }])
     const late = inFlight.splice(0)
-    const given = give[method](store)
+    const call = give[method](store)
     await answer()
-    await given
+    await call
     inFlight.push(...late)
     await answer()
     expect([(await denied).allowed, (await taken).allowed]).toStrictEqual([false, false])
@@ -329,10 +329,10 @@ describe('a reset or a refund through the cached store', () => {
         reset: (request) => arrived.then(() => memory.reset(request)),
         close: async () => {},
       })
-      const given = give[method](store)
+      const call = give[method](store)
       expect((await store.check({ policy: hour, key: 'k', cost: 1 })).allowed).toBe(false)
       arrive()
-      await given
+      await call
       expect((await store.check({ policy: hour, key: 'k', cost: 1 })).allowed).toBe(true)
     },
   )

@@ -19,7 +19,7 @@ export interface Denial {
 }
 
 /** A call to the store. Calls are numbered in the order of sending. */
-export interface Sent {
+export interface SentCall {
   readonly call: number
   readonly atUs: number
 }
@@ -69,7 +69,7 @@ export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
   }
 
   return {
-    send: (atUs: number): Sent => ({ call: ++calls, atUs }),
+    send: (atUs: number): SentCall => ({ call: ++calls, atUs }),
 
     isEmpty: (): boolean => denials.size === 0,
 
@@ -87,7 +87,7 @@ export function createDenials({ capUs, maxKeys, nowUs }: DenialsOptions) {
     },
 
     /** Updates the cache with the store's decision on one limit. */
-    learn({ policy, key, cost }: Limit, decision: Decision, sent: Sent): void {
+    learn({ policy, key, cost }: Limit, decision: Decision, sent: SentCall): void {
       if (decision.degraded !== undefined || (decision.allowed && denials.size === 0)) return
       if (!decision.allowed && !isCacheable(policy, decision)) return
       const name = nameOf(policy, key)

@@ -153,7 +153,7 @@ export function withLeases(store: Store, options: LeasesOptions = {}): LeasingSt
       return store.charge(request, call)
     },
 
-    /** Gives leased units back, because the count continues beside the block. */
+    /** Gives leased units back, because the count continues during the block. */
     async block(request, call) {
       assertOperation(store, 'block')
       return ending(request, leases.endLease, () => store.block(request, call))

@@ -341,7 +341,7 @@ describe('refunds', () => {
     [counter, 1],
     [log, 1],
     [bucket, 0],
-  ])('$algorithm: go to the store with the time of the lease once it has ended', async (policy, given) => {
+  ])('$algorithm: go to the store with the time of the lease once it has ended', async (policy, refunded) => {
     const { world, warmUp, check, store, run, usedOf } = setUp()
     await warmUp(policy)
     await world.runUntil(world.nowMs() + 5)
@@ -349,8 +349,8 @@ describe('refunds', () => {
     expect(decision.leasedAtMs).toBe(START_MS)
     await world.runUntil(world.nowMs() + 200)
     const usedBefore = usedOf(policy)
-    expect(await run(store.refund(refundOf(decision, policy)))).toBe(given)
-    expect(usedOf(policy)).toBe(usedBefore - given)
+    expect(await run(store.refund(refundOf(decision, policy)))).toBe(refunded)
+    expect(usedOf(policy)).toBe(usedBefore - refunded)
   })
 
   it('never exceed the spent units', async () => {

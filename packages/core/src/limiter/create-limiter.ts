@@ -3,7 +3,7 @@ import { assertOptions, show, TidegateError } from '../errors.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
 import { optionInvalid } from '../options.js'
 import { isPolicy } from '../policy/assert-policy.js'
-import { assertPolicy, factoryName, type Policy } from '../policy/index.js'
+import { assertPolicy, factoryName } from '../policy/index.js'
 import { TEST_ENVIRONMENT } from '../resilience/index.js'
 import { acquire } from '../slots/acquire.js'
 import { createRenewals, renewals } from '../slots/renewals.js'
@@ -50,7 +50,8 @@ export function createLimiter(options: LimiterOptions<AsyncStore>): AsyncLimiter
 /** Creates a limiter on a store of any kind. Its methods return values or promises: `await` works for both. */
 export function createLimiter(options: LimiterOptions): Limiter
 export function createLimiter(options: LimiterOptions): Limiter {
-  if (isPolicy(options)) throw policyAsOptions(options)
+  if (isPolicy(options)) throw policyAsOptions('a policy', factoryName(options.algorithm))
+  assertNotNumbers(options)
   assertOptions('createLimiter()', options, ['policy', 'store', 'failure'])
   const { policy } = options
   assertPolicy(policy)
@@ -112,11 +113,19 @@ function assertOnlyKey(others: readonly unknown[]): void {
   )
 }
 
-function policyAsOptions({ algorithm }: Policy): TidegateError {
+function policyAsOptions(got: string, factory: string): TidegateError {
   return optionInvalid(
     'policy',
-    `createLimiter() takes options, got a policy. Write createLimiter({ policy: ${factoryName(algorithm)}({ … }) }).`,
+    `createLimiter() takes options, got ${got}. Write createLimiter({ policy: ${factory}({ … }) }).`,
   )
+}
+
+/** Rejects `createLimiter({ limit: 100, window: '1m' })`, which middleware accepts. */
+function assertNotNumbers(options: object): void {
+  if (typeof options !== 'object' || options === null || 'policy' in options) return
+  if ('limit' in options) throw policyAsOptions('the numbers of a policy', 'fixedWindow')
+  if (!('capacity' in options)) return
+  throw policyAsOptions('the numbers of a policy', 'leakRate' in options ? 'leakyBucket' : 'tokenBucket')
 }
 
 function durationMsOf(duration: Duration): number {

@@ -47,7 +47,7 @@ export interface Limiter {
    * the excess is paid off; a fixed window forgives it at its end. The decision is allowed and has `charged` and `overBy`.
    */
   charge(key: string, units: number): MaybePromise<Decision>
-  /** Denies every check of the key for this duration. The count continues beside the block; `reset` clears both. */
+  /** Denies every check of the key for this duration. The count continues during the block; `reset` clears both. */
   block(key: string, duration: Duration): MaybePromise<void>
   /**
    * Waits until the units have been taken; for a leaky bucket also for `delayMs`. Calls for a key are served in order of

@@ -18,7 +18,7 @@ const READY_TIMEOUT_MS = 5000
 function withTimeout<T>(answer: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = platformTimers.after(ms, () =>
-      reject(storeFailed('timeout', `The store did not answer within ${ms} ms.`)),
+      reject(storeFailed('timeout', `The store did not respond within ${ms} ms.`)),
     )
     answer.then(resolve, reject).finally(() => platformTimers.cancel(timer))
   })

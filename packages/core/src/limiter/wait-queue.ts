@@ -16,6 +16,11 @@ export interface WaitQueueOptions {
   refund(key: string, decision: Decision): MaybePromise<unknown>
   /** The maximum number of waiting calls, for all keys together. */
   maxWaiting: number
+  /**
+   * How long a denial of the limit itself holds for certain, in milliseconds: then the first call is checked again.
+   * Default: until its wait ends.
+   */
+  denialMs?: number
   timers?: Timers
 }
 
@@ -33,7 +38,7 @@ const SHORTEST_RETRY_MS = 1
  * timer, which keeps the process alive while a call waits.
  */
 export function createWaitQueue(options: WaitQueueOptions): WaitQueue {
-  const { name, pace, check, refund, maxWaiting, timers = platformTimers } = options
+  const { name, pace, check, refund, maxWaiting, denialMs = Infinity, timers = platformTimers } = options
   const schedule = createSchedule(timers)
   const lines = new Map<string, Line>()
   /** Calls whose timeout has passed in this turn of the event loop. */
@@ -131,10 +136,13 @@ export function createWaitQueue(options: WaitQueueOptions): WaitQueue {
 
   function onDenied(line: Line, waiter: Waiter, decision: Decision): void {
     const nowMs = timers.now()
-    line.deniedCost = waiter.cost
-    line.notBeforeMs = nowMs + Math.max(SHORTEST_RETRY_MS, decision.retryAfterMs)
-    line.isCertain = decision.degraded === undefined
+    const waitMs = Math.max(SHORTEST_RETRY_MS, decision.retryAfterMs)
+    const isOfStore = decision.degraded === undefined
     line.isPaced = decision.reason === undefined
+    const holdsMs = isOfStore && line.isPaced ? denialMs : Infinity
+    line.deniedCost = waiter.cost
+    line.notBeforeMs = nowMs + Math.min(waitMs, holdsMs)
+    line.isCertain = isOfStore && waitMs <= holdsMs
     if (!waiter.isSettled) {
       const atMs = earliestMs(line, pace, 0, waiter.cost)
       if (nowMs >= waiter.deadlineMs || atMs > waiter.deadlineMs) rejectLate(waiter, atMs)

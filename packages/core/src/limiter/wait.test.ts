@@ -103,6 +103,25 @@ describe('limiter.wait', () => {
     expect(timeMs - START).toBeLessThanOrEqual(10_000)
   })
 
+  it('gets the leased units that another process gives back, long before the window ends', async () => {
+    const lease = { maxAge: 100, share: 1 }
+    const policy = fixedWindow({ limit: 10, window: '1h', name: 'leased', lease })
+    const store = new MemoryStore()
+    const limiter = createLimiter({ policy, store })
+    const waitUntil = (timeoutMs: number) => limiter.wait('key', { timeoutMs }).then(now, ({ code }) => code)
+    const takeAll = () => store.takeUpTo({ policy, key: 'key', min: 1, max: 10, divisor: 1 }).decision
+    const { timeMs } = takeAll()
+    const waits = [waitUntil(1000), waitUntil(50)]
+    await vi.advanceTimersByTimeAsync(90)
+    expect(store.refund({ policy, key: 'key', timeMs, cost: 10 })).toBe(10)
+    await vi.advanceTimersByTimeAsync(10)
+    takeAll()
+    waits.push(waitUntil(250))
+    await vi.advanceTimersByTimeAsync(260)
+    expect(await Promise.all(waits)).toStrictEqual([100, 'WAIT_TIMEOUT', 'WAIT_TIMEOUT'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('a degraded decision of the store resolves the call, or makes it wait', async () => {
     let isDown = true
     const memory = new MemoryStore()

@@ -63,6 +63,8 @@ export function createWait(policy: Policy, { check, peek, refund }: LimiterMetho
       check: policy.countDenied ? peekAndCheck : check,
       refund,
       maxWaiting: MAX_WAITING,
+      // Other processes give unspent leased units back within that time.
+      ...(policy.leaseUs > 0 && { denialMs: policy.leaseUs / 1000 }),
     })
     return queue.wait(key, cost, timeoutMs, signal)
   }

@@ -102,7 +102,7 @@ describe('a block never yields additional units', () => {
         ...(blockFor > 0 && { blockFor: `${blockFor}ms` }),
       })
       const clock = new ManualClock(START_MS)
-      const [blocking, plain] = [new MemoryStore({ clock }), new MemoryStore({ clock })]
+      const [blocking, reference] = [new MemoryStore({ clock }), new MemoryStore({ clock })]
       const taken: (Decision | undefined)[] = []
       for (const [i, step] of steps.entries()) {
         clock.set(step.timeMs)
@@ -110,18 +110,18 @@ describe('a block never yields additional units', () => {
         if (step.do === 'block') blocking.block({ policy, key, durationMs: step.durationMs })
         if (step.do === 'charge') {
           taken[i] = blocking.charge({ policy, key, cost: step.cost })
-          plain.charge({ policy: free, key, cost: step.cost })
+          reference.charge({ policy: free, key, cost: step.cost })
         }
         if (step.do === 'check') {
           const decision = blocking.check({ policy, key, cost: step.cost })
           if (!decision.allowed) continue
           taken[i] = decision
-          expect(plain.check({ policy: free, key, cost: step.cost })).toStrictEqual(decision)
+          expect(reference.check({ policy: free, key, cost: step.cost })).toStrictEqual(decision)
         }
         const decision = step.do === 'refund' ? taken[step.ofStep] : undefined
         if (decision !== undefined) {
           const refund = { key, timeMs: decision.timeMs, cost: decision.cost }
-          expect(blocking.refund({ policy, ...refund })).toBe(plain.refund({ policy: free, ...refund }))
+          expect(blocking.refund({ policy, ...refund })).toBe(reference.refund({ policy: free, ...refund }))
           taken[(step as { ofStep: number }).ofStep] = undefined
         }
       }

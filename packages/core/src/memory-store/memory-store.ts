@@ -242,7 +242,7 @@ export class MemoryStore implements SyncStore {
       : this.#decideUnlessEvicted(request, now, mode)
   }
 
-  /** Blocks the key if the limit denies it with no units remaining. A cost that is only too large does not block it. */
+  /** Blocks the key if the limit denies it and no units remained before. */
   #decideAndBlock(request: TakeRequest, now: number, mode: Mode): Decision {
     const { policy, key } = request
     const wasUsedUp = mode !== 'peek' && this.#decideUnlessEvicted(request, now, 'peek').remaining === 0

@@ -28,7 +28,7 @@ export function definePolicy(input: unknown): Policy {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidPolicy(
       undefined,
-      `A policy is an object such as ${EXAMPLES['fixed-window']}, got ${show(input)}.`,
+      `A policy must be an object such as ${EXAMPLES['fixed-window']}, got ${show(input)}.`,
     )
   }
   const algorithm = (input as { algorithm?: unknown }).algorithm
@@ -66,10 +66,10 @@ const EXAMPLES: Record<Policy['algorithm'], string> = {
 }
 
 export function define<P extends Policy>(algorithm: P['algorithm'], options: object): P {
-  if (typeof options !== 'object' || options === null) {
-    const example = EXAMPLES[algorithm].replace(/algorithm: '[^']*', /, '')
+  const example = EXAMPLES[algorithm].replace(/algorithm: '[^']*', /, '')
+  if (typeof options !== 'object' || options === null)
     throw invalidPolicy(undefined, `${algorithm} needs options, for example ${example}.`)
-  }
+  const [limitField, paceField] = FIELDS[algorithm]
   const fields = [...FIELDS[algorithm], ...COMMON_FIELDS]
   for (const field of Object.keys(options)) {
     if (fields.includes(field)) continue
@@ -77,10 +77,11 @@ export function define<P extends Policy>(algorithm: P['algorithm'], options: obj
     // An option of another algorithm is not a typing error.
     const isOfAnother = Object.values(FIELDS).some((others) => (others as readonly string[]).includes(field))
     const advice = isOfAnother ? `${show(field)}; it takes ${list}` : unknownName(field, fields, list)
-    throw invalidPolicy(field, `${algorithm} has no ${advice}.`)
+    const isComplete = limitField in options && paceField in options
+    const numbers = isOfAnother && !isComplete ? ` Write for example ${example}.` : ''
+    throw invalidPolicy(field, `${algorithm} has no ${advice}.${numbers}`)
   }
   const input = options as Record<string, unknown>
-  const [limitField, paceField] = FIELDS[algorithm]
   const limit = limitOf(algorithm, limitField, input[limitField])
   const pace = paceOf(algorithm, paceField, input, limit)
   const blockFor = blockForOf(input.blockFor)

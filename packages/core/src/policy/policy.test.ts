@@ -166,7 +166,7 @@ describe('a policy', () => {
     expect(fixedWindow({ limit: 10, window: '1.005s' })).toMatchObject({ window: 1005 })
   })
 
-  it('is a log of up to 100,000', () => {
+  it('has a limit of at most 100,000 if it is a log', () => {
     expect(slidingWindowLog({ limit: 100_000, window: '1d' })).toMatchObject({ limit: 100_000 })
   })
 

@@ -4,10 +4,10 @@ import type { RatePolicy } from '../policy/index.js'
 import {
   limitRoom,
   mark,
-  noteTimes,
   type RecordList,
   type ReservationRecord,
   recordedRoom,
+  trackTimes,
 } from './record.js'
 
 /** A reservation whose units have just been charged. */
@@ -30,7 +30,7 @@ export function addRecord(
   const charged = chargedAt(state, reservation.time)
   const added = { ...reservation, algorithm: policy.algorithm, chargedAt: charged, room }
   records.push(added)
-  noteTimes(list, added)
+  trackTimes(list, added)
   return mark(state)
 }
 

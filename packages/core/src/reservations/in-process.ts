@@ -5,10 +5,10 @@ import type { Decision } from '../decision.js'
 import type { RatePolicy } from '../policy/index.js'
 import type { ReserveResult, SettleResult } from '../store/store.js'
 import { addRecord } from './add-record.js'
-import { firstAnswer, idUsed, maxOpenDenial, reserveResult, withReservation } from './answers.js'
 import type { EndedIds } from './ended-ids.js'
 import type { Reserve, ReserveLimit, SettleLimit } from './parse-reservation.js'
 import { dropLapsed, type RecordList } from './record.js'
+import { firstDecision, idUsed, maxOpenDenial, reserveResult, withReservation } from './reserve-results.js'
 import { settleRecord } from './settle-record.js'
 
 /** The reservations of one key. */
@@ -46,7 +46,7 @@ function peek(store: ReservingStore, limit: ReserveLimit, { id, maxOpen }: Reser
   const { policy, key, units, cost } = limit
   const { records: open, ended } = openReservations(store, policy, key, now)
   const same = open.find((record) => record.id === id)
-  if (same !== undefined && same.units === units && same.reserved === cost) return firstAnswer(limit, same)
+  if (same !== undefined && same.units === units && same.reserved === cost) return firstDecision(limit, same)
   if (same !== undefined || ended.has(id, now)) throw idUsed(id)
   const decision = withReservation(store.decide(limit, now, 'peek'), limit, id, 0)
   if (!decision.allowed || open.length < maxOpen) return decision

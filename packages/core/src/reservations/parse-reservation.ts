@@ -37,7 +37,7 @@ export function parseReserve(requests: readonly TakeRequest[], options: ReserveO
   }
   for (const field of Object.keys(options)) {
     if (OPTIONS.includes(field)) continue
-    throw invalid(field, `A reserve has no option ${unknownName(field, OPTIONS)}.`)
+    throw invalid(field, `reserve has no option ${unknownName(field, OPTIONS)}.`)
   }
   const { id = randomId(), ttl = DEFAULT_TTL_MS, maxOpen = MAX_OPEN } = options
   assertId(id)

@@ -55,11 +55,11 @@ export function dropLapsed(list: RecordList, now: number): void {
   if (now >= list.openFrom && now < list.openBefore) return
   const open = openRecords(list.records, now)
   Object.assign(list, emptyRecordList(), { records: open })
-  for (const record of open) noteTimes(list, record)
+  for (const record of open) trackTimes(list, record)
 }
 
 /** Must be called for each record that is added. */
-export function noteTimes(list: RecordList, { time, expiresAt }: ReservationRecord): void {
+export function trackTimes(list: RecordList, { time, expiresAt }: ReservationRecord): void {
   list.openFrom = Math.max(list.openFrom, time - (expiresAt - time))
   list.openBefore = Math.min(list.openBefore, expiresAt)
 }

@@ -2,7 +2,7 @@ import { type KeyState, raiseLevel, refund } from '../algorithms/index.js'
 import type { RatePolicy } from '../policy/index.js'
 import { limitRoom, type ReservationRecord, recordedRoom } from './record.js'
 
-export interface Settled {
+export interface SettledRecord {
   /** The new state; undefined if it is to be deleted. */
   readonly state: KeyState | undefined
   /** The other open reservations. */
@@ -24,7 +24,7 @@ export function settleRecord(
   now: number,
   id: string,
   actual: number,
-): Settled | undefined {
+): SettledRecord | undefined {
   const index = open.findIndex((record) => record.id === id)
   if (index < 0) return undefined
   const { reserved } = open[index]!

@@ -56,7 +56,7 @@ export function createBreaker({ now, random, onChange }: BreakerOptions): Breake
   let state: BreakerState = 'closed'
   let successes = 0
   let failuresInARow = 0
-  /** When the first failure since the last success was. */
+  /** The time of the first failure since the last success. */
   let failingSinceMs: number | undefined
   let probeWaitMs = FIRST_PROBE_MS
   let probeAtMs = 0

@@ -71,7 +71,7 @@ describe('the deadline of a call', () => {
     const rejects = expect(guarded.reset(request)).rejects.toMatchObject({
       code: 'STORE_FAILED',
       cause: 'timeout',
-      message: 'The store did not answer within 20 ms.',
+      message: 'The store did not respond within 20 ms.',
     })
     await pass(20)
     await rejects
@@ -150,7 +150,7 @@ describe('the deadline of a call', () => {
     await pass(300)
     expect(outcome.is).toBe('open')
     expect(eventsOf('call-failed')).toMatchObject([
-      { error: { message: 'The store did not answer within 300 ms.' } },
+      { error: { message: 'The store did not respond within 300 ms.' } },
     ])
   })
 
@@ -162,7 +162,7 @@ describe('the deadline of a call', () => {
     expect(outcome.is).toBe('pending')
     await pass(1)
     expect(outcome.is).toBe('open')
-    const message = 'The store did not answer within 100 ms.'
+    const message = 'The store did not respond within 100 ms.'
     expect(eventsOf('call-failed')).toMatchObject([{ error: { message } }])
   })
 
@@ -215,7 +215,7 @@ describe('when the event loop is blocked at the deadline', () => {
     expect(outcomes.map(({ is }) => is)).toStrictEqual(['stored', 'stored'])
   })
 
-  it('each blocked stretch counts as one tick of 10 ms', async () => {
+  it('each period without the event loop counts as one tick of 10 ms', async () => {
     const { timers, guarded } = await setUpConnected()
     const outcome = watch(guarded.check(request))
     for (let i = 0; i < 4; i++) await timers.block(300)

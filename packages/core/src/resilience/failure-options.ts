@@ -26,7 +26,7 @@ interface TestEnvironment {
   random?: () => number
 }
 
-/** The test hook: `{ [TEST_ENVIRONMENT]: { timers, clock, random } }` among the options. */
+/** The test hook: `{ [TEST_ENVIRONMENT]: { timers, clock, random } }` in the options. */
 export const TEST_ENVIRONMENT = Symbol('tidegate.test-environment')
 
 const MAX_DEADLINE_MS = 60_000

@@ -1,6 +1,7 @@
 import { type JointReservation, jointReservationOf, settleIfHeld } from '../reservations/handle.js'
 import { parseReserve, parseSettle, type SettleLimit } from '../reservations/parse-reservation.js'
 import { assertOperation } from '../store/operations.js'
+import { retryOnFailure } from '../store/retry-on-failure.js'
 import type {
   Call,
   MaybePromise,
@@ -11,7 +12,6 @@ import type {
   Store,
   TakeRequest,
 } from '../store/store.js'
-import { untilAnswered } from '../store/until-answered.js'
 import type { Timers } from '../timers.js'
 import type { createFallback, DegradedReason } from './fallback.js'
 import type { LocalCounts } from './local-counts.js'
@@ -46,7 +46,7 @@ export function createResilientReservations(options: ResilientReservationsOption
   async function settleLimit(limit: SettleLimit, id: string): Promise<SettleResult> {
     const settled = counts.settle(limit, id)
     if (settled === undefined) {
-      return untilAnswered(() => settleAtStore(limit, id), isOpen, timers)
+      return retryOnFailure(() => settleAtStore(limit, id), isOpen, timers)
     }
     // The store may have executed the reserve too, without a response in time.
     settleAtStore(limit, id).catch(() => {})

@@ -249,7 +249,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     if (timeout.atMs !== atMs) {
       const afterMs = hasResponded ? deadlineMs : longestWaitMs
       const reason = traits.waitsFor?.()
-      const message = `The store did not answer within ${afterMs} ms${reason === undefined ? '' : `: ${reason}`}.`
+      const message = `The store did not respond within ${afterMs} ms${reason === undefined ? '' : `: ${reason}`}.`
       timeout = { atMs, error: storeFailed('timeout', message) }
     }
     return timeout.error

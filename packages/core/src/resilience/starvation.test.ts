@@ -201,7 +201,7 @@ describe('with any schedule', () => {
   type Regime = 'prompt' | 'queued' | 'trickle' | 'silent' | 'failing'
 
   /**
-   * A store with a queue on a simulated event loop. `loopMs` counts a blocked stretch as one tick.
+   * A store with a queue on a simulated event loop. `loopMs` counts a blocked period as one tick.
    * `prompt` replies within 20 ms, `trickle` sends one reply every 20 ms, `queued` keeps calls unsent in this process.
    */
   function createSimulation() {

@@ -97,7 +97,7 @@ it('a store that has never answered prints a warning at its first failure', asyn
   await pass(300)
   await decision
   expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNAVAILABLE'])
-  expect(warnings[0]?.message).toContain('The store did not answer within 300 ms.')
+  expect(warnings[0]?.message).toContain('The store did not respond within 300 ms.')
 })
 
 it('overload prints one warning each time that it begins', async () => {

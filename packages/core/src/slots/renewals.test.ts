@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ManualTimers, settle } from '../../test/manual-timers.js'
+import { TidegateError } from '../errors.js'
 import { storeClosed, storeFailed } from '../store/store-error.js'
 import { createRenewals, type HeldSlot, type Renewals, type RenewingStore } from './renewals.js'
+
+const UNKNOWN_POLICY = new TidegateError('POLICY_INVALID', 'Unknown policy.', { field: 'policy' })
 
 /** Answers renewals from a table, and keeps a list of them. */
 function createStore() {
@@ -10,9 +13,11 @@ function createStore() {
     calls,
     answer: (_id: string): boolean | undefined => true,
     error: undefined as unknown,
+    invalidId: '',
     async renew(slots: readonly { id: string }[]) {
       calls.push({ atMs: timers.now(), ids: slots.map(({ id }) => id) })
       if (store.error !== undefined) throw store.error
+      if (slots.some(({ id }) => id === store.invalidId)) throw UNKNOWN_POLICY
       return slots.map(({ id }) => store.answer(id))
     },
   }
@@ -143,6 +148,16 @@ describe('renewals', () => {
     store.answer = (id) => (id === 'a' ? undefined : true)
     await timers.pass(4000)
     expect(events).toEqual(['a unanswered', 'b renewed'])
+  })
+
+  it('a slot that the store rejects does not concern the others, and is tried again', async () => {
+    for (const id of ['a', 'b', 'c', 'd', 'e']) held(id)
+    store.invalidId = 'd'
+    await timers.pass(4000)
+    expect(events).toEqual(['a renewed', 'b renewed', 'c renewed', 'd unanswered', 'e renewed'])
+    store.invalidId = ''
+    await timers.pass(1000)
+    expect(events.slice(5)).toEqual(['d renewed'])
   })
 
   it('drops the slots of a closed store', async () => {

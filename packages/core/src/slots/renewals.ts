@@ -1,6 +1,6 @@
 import { sharedByCopies } from '../copies.js'
 import type { MaybePromise, SlotRequest } from '../store/store.js'
-import { isStoreFailure } from '../store/store-error.js'
+import { isClosed, isStoreFailure } from '../store/store-error.js'
 import { createAlarm, platformTimers, type Timers } from '../timers.js'
 
 /** A store that can renew slots. Results: true if a slot was renewed, false if it is gone, undefined if unknown. */
@@ -98,7 +98,14 @@ export function createRenewals(timers: Timers): Renewals {
       results = await store.renew(slots.map(({ request }) => request))
     } catch (error) {
       // A closed store no longer renews slots. After any other error the renewal is retried.
-      if (!isStoreFailure(error)) for (const slot of slots) schedules.delete(slot)
+      if (isClosed(error)) for (const slot of slots) schedules.delete(slot)
+      else if (!isStoreFailure(error) && slots.length > 1) {
+        // One slot is invalid by now, for example of a policy that a service no longer has. The others are not.
+        const middle = Math.ceil(slots.length / 2)
+        await renewSome(store, slots.slice(0, middle))
+        await renewSome(store, slots.slice(middle))
+        return
+      }
       results = []
     }
     for (const [i, slot] of slots.entries()) {

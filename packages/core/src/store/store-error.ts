@@ -27,13 +27,19 @@ export function isFailureOf(error: unknown, cause: FailureCause): boolean {
   return (error as TidegateError | undefined)?.cause === cause && isStoreFailure(error)
 }
 
+/** Whether the error is one of `storeClosed`. */
+export function isClosed(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as Partial<TidegateError>
+  return code === 'STORE_FAILED' && cause === CLOSED
+}
+
 /**
  * Whether the store failed, as opposed to invalid input or a closed store. Unknown errors count as failures too, so that a
  * faulty store does not break its callers.
  */
 export function isStoreFailure(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as Partial<TidegateError>
-  return code === 'STORE_FAILED' ? cause !== CLOSED : !INPUT_CODES.has(code)
+  const { code } = (error ?? {}) as Partial<TidegateError>
+  return code === 'STORE_FAILED' ? !isClosed(error) : !INPUT_CODES.has(code)
 }
 
 const INPUT_CODES: ReadonlySet<unknown> = new Set(ERROR_CODES)

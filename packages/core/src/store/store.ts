@@ -38,7 +38,7 @@ export interface Store {
 export interface FullStore extends Store {
   /** Charges the cost even if it exceeds the limit. The decision is allowed and has `charged` and `overBy`. */
   charge(request: TakeRequest, call?: Call): MaybePromise<Decision>
-  /** Denies every check of a key for a duration. The count continues beside the block; `reset` clears both. */
+  /** Denies every check of a key for a duration. The count continues during the block; `reset` clears both. */
   block(request: BlockRequest, call?: Call): MaybePromise<void>
   /** Reserves units of every limit or of none, under an id by which they are settled. */
   reserve(

@@ -12,7 +12,7 @@ export {
 export {
   randomSlotTrace,
   runSlotTrace,
-  type SlotAnswer,
+  type SlotResult,
   type SlotStep,
   type SlotTraceOptions,
 } from './slot-trace.js'

@@ -24,7 +24,7 @@ export interface SlotTraceOptions {
 }
 
 /** The result of a step of a trace of slots. */
-export type SlotAnswer = Decision | TakeResult | (boolean | undefined)[] | undefined
+export type SlotResult = Decision | TakeResult | (boolean | undefined)[] | undefined
 
 /**
  * Creates a reproducible random trace of slots: acquired alone and beside a rate limit, renewed in time and late, released
@@ -62,8 +62,8 @@ export async function runSlotTrace(
   steps: readonly SlotStep[],
   store: Store & Pick<FullStore, 'release' | 'renew'>,
   clock: ManualClock,
-): Promise<SlotAnswer[]> {
-  const answers: SlotAnswer[] = []
+): Promise<SlotResult[]> {
+  const answers: SlotResult[] = []
   for (const step of steps) {
     clock.set(step.timeMs)
     answers.push(await runStep(step, store))
@@ -74,7 +74,7 @@ export async function runSlotTrace(
 async function runStep(
   step: SlotStep,
   store: Store & Pick<FullStore, 'release' | 'renew'>,
-): Promise<SlotAnswer> {
+): Promise<SlotResult> {
   switch (step.do) {
     case 'acquire':
       return store.check(step.request)

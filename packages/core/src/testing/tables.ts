@@ -35,7 +35,7 @@ export const TABLES: readonly Table[] = [
     rows: [
       [0, 1, true, 9, 0, 60_000],
       [30_000, 8, true, 1, 0, 30_000],
-      // 2 do not fit any more, 1 does
+      // 2 no longer fit, 1 does
       [30_000, 2, false, 1, 30_000, 30_000],
       [59_999.999, 1, true, 0, 0, 0.001],
       [59_999.999, 1, false, 0, 0.001, 0.001],

@@ -339,7 +339,7 @@ describe('rejects invalid proxies', () => {
   it.each<[string, unknown, string, string]>([
     ['an entry that is not a range', { trusted: ['10.0.0.0/8', '10.0.0.0/33'] }, 'trusted', '"10.0.0.0/33"'],
     ['a name', { trusted: ['localhost'] }, 'trusted', "Write for example '10.0.0.0/8'"],
-    ['a number', { trusted: [10] }, 'trusted', 'must have addresses and ranges only, got 10'],
+    ['a number', { trusted: [10] }, 'trusted', 'must contain only addresses and ranges, got 10'],
     ['one text', { trusted: '10.0.0.0/8' }, 'trusted', "['10.0.0.0/8']"],
     ['another header', { header: 'x-client-ip' }, 'header', "'x-forwarded-for' or 'forwarded'"],
     ['a prefix of 0', { ipv6Prefix: 0 }, 'ipv6Prefix', '1 to 128'],
@@ -348,7 +348,7 @@ describe('rejects invalid proxies', () => {
     ['a negative number of hops', { hops: -1 }, 'hops', 'for example hops: 1'],
     ['half a hop', { hops: 0.5 }, 'hops', 'got 0.5'],
     ['more hops than any chain has', { hops: 33 }, 'hops', 'from 0 to 32'],
-    ['hops and addresses', { hops: 1, trusted: ['10.0.0.0/8'] }, 'hops', 'exclude each other'],
+    ['hops and addresses', { hops: 1, trusted: ['10.0.0.0/8'] }, 'hops', 'cannot be combined'],
     ['a misspelt option', { trustedProxies: [] }, 'trustedProxies', 'trusted, hops, header, ipv6Prefix'],
   ])('%s', (_title, options, field, message) => {
     const make = () => defineProxies(options as ProxiesOptions)

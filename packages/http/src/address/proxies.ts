@@ -54,7 +54,7 @@ export function defineProxies(options: ProxiesOptions = {}): Proxies {
   if (hops > 0 && trusted.length > 0) {
     throw optionInvalid(
       'hops',
-      `hops and trusted exclude each other, got hops: ${hops} and trusted: ${show(trusted)}. Write trusted if you know the addresses of the proxies, else hops.`,
+      `hops and trusted cannot be combined, got hops: ${hops} and trusted: ${show(trusted)}. Write trusted if you know the addresses of the proxies, otherwise hops.`,
     )
   }
   if (header !== 'x-forwarded-for' && header !== 'forwarded') {
@@ -181,6 +181,6 @@ function rangeOf(entry: unknown): Cidr {
   if (range !== undefined) return range
   throw optionInvalid(
     'trusted',
-    `trusted must have addresses and ranges only, got ${show(entry)}. Write for example '10.0.0.0/8', '2001:db8::/32' or '192.0.2.1'.`,
+    `trusted must contain only addresses and ranges, got ${show(entry)}. Write for example '10.0.0.0/8', '2001:db8::/32' or '192.0.2.1'.`,
   )
 }

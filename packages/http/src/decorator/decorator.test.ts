@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { createLimiter, fixedWindow } from '@tidegate/core'
+import { concurrency, createLimiter, fixedWindow } from '@tidegate/core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { failingStore } from '../../test/stores.js'
 import { RateLimit, RateLimitExceededError } from './decorator.js'
@@ -181,4 +181,16 @@ it.each([
   ['an unknown option', { limit: 1, windowMs: 60_000 }, 'windowMs'],
 ])('rejects %s', (_, options, field) => {
   expect(() => RateLimit(options as never)).toThrow(expect.objectContaining({ name: 'TidegateError', field }))
+})
+
+it('rejects a concurrency policy for a generator method, which returns before it runs', () => {
+  const generators = [function* list() {}, async function* stream() {}]
+  for (const method of generators) {
+    const decorate = (options: object) =>
+      RateLimit(options)(method as () => unknown, { name: method.name } as never)
+    expect(() => decorate({ policy: concurrency({ limit: 1 }) })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', field: 'policy' }),
+    )
+    expect(() => decorate({ limit: 1, window: '1m' })).not.toThrow()
+  }
 })

@@ -79,16 +79,20 @@ export interface MethodLimit<Args extends unknown[]> {
 export function RateLimit<Args extends unknown[] = []>(
   options: MethodRateLimitOptions<Args>,
 ): MethodLimit<Args> {
-  const check = defineCheck(options)
+  const { check, holdsSlots } = defineCheck(options)
+  const limited = (method: Method, property: string | symbol) => {
+    if (holdsSlots && GENERATOR.test(Object.prototype.toString.call(method))) throw generatorInvalid(property)
+    return limitMethod(method, property, check)
+  }
   return ((target: unknown, of: unknown, descriptor?: TypedPropertyDescriptor<Method>) => {
-    if (descriptor === undefined) return limitMethod(target as Method, (of as { name: string }).name, check)
+    if (descriptor === undefined) return limited(target as Method, (of as { name: string }).name)
     const method = descriptor.value
     if (typeof method !== 'function')
       throw optionInvalid(
         undefined,
         `@RateLimit() can decorate methods only, got ${show(method)}. Write it above a method.`,
       )
-    descriptor.value = withMetadata(limitMethod(method, of as string, check), method)
+    descriptor.value = withMetadata(limited(method, of as string), method)
     return descriptor
   }) as MethodLimit<Args>
 }
@@ -99,7 +103,9 @@ type CallCheck = (self: unknown, args: unknown[], method: string) => MaybePromis
 
 const OPTIONS = ['limit', 'window', 'policy', 'limiter', 'store', 'failure', 'key', 'cost', 'name']
 
-function defineCheck<Args extends unknown[]>(options: MethodRateLimitOptions<Args>): CallCheck {
+function defineCheck<Args extends unknown[]>(
+  options: MethodRateLimitOptions<Args>,
+): { check: CallCheck; holdsSlots: boolean } {
   assertOptions('@RateLimit()', options, OPTIONS)
   const { key, cost = 1, name } = options
   const limiter = limiterOf(options)
@@ -119,7 +125,7 @@ function defineCheck<Args extends unknown[]>(options: MethodRateLimitOptions<Arg
   const warnings = createMisuseWarnings('@RateLimit()', limiter, true)
   const user = {}
 
-  return (self, args, method) => {
+  const check: CallCheck = (self, args, method) => {
     const prefix = name ?? `${classOf(self)}.${method}`
     if (name === undefined) claimPrefix(limiter, prefix, user)
     const take = (keyText: string | undefined) => {
@@ -138,6 +144,15 @@ function defineCheck<Args extends unknown[]>(options: MethodRateLimitOptions<Arg
       return take(text === undefined ? undefined : `${prefix}:${text}`)
     })
   }
+  return { check, holdsSlots: isConcurrency }
+}
+
+const GENERATOR = /^\[object (?:Async)?GeneratorFunction\]$/
+
+/** A generator method returns before it runs, so its slot would be released too early. */
+function generatorInvalid(property: string | symbol): TidegateError {
+  const message = `@RateLimit() cannot hold a slot while a generator runs, got the generator method ${show(String(property))}. Call limiter.acquire() in the method, and release the slot in finally.`
+  return optionInvalid('policy', message)
 }
 
 function limiterOf(options: MethodRateLimitOptions<never>): AnyLimiter {

@@ -17,7 +17,7 @@ function splitsAtSemicolon({ server }: FastifyRequest): boolean {
   return routerOptions?.useSemicolonDelimiter === true || (useSemicolonDelimiter ?? byDefault)
 }
 
-/** Fastify 4 has the option at the top level, Fastify 5 also among the options of the router. */
+/** Fastify 4 has the option at the top level, Fastify 5 also in the options of the router. */
 interface SemicolonOptions {
   useSemicolonDelimiter?: boolean
   routerOptions?: { useSemicolonDelimiter?: boolean }

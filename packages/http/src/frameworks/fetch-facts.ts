@@ -4,7 +4,7 @@ import type { RequestFacts } from '../request.js'
 
 /** Where to find facts that a `Request` does not hold. */
 interface FetchSource {
-  /** The arguments beside the request. */
+  /** The arguments after the request. */
   readonly rest: readonly unknown[]
   /** The option `peer`. Default: the address is read from `rest`. */
   readonly peer: (() => string | null | undefined) | undefined
@@ -43,7 +43,7 @@ export function fetchFacts(
 }
 
 /**
- * The address of the connection, from the arguments beside the request: Deno passes an object with `remoteAddr`, Bun its
+ * The address of the connection, from the arguments after the request: Deno passes an object with `remoteAddr`, Bun its
  * server, Hono on Node the message. Undefined on other runtimes.
  */
 function peerOf(request: Request, rest: readonly unknown[]): string | undefined {

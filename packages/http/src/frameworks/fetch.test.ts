@@ -30,7 +30,7 @@ describeCases({
 
 const policy = fixedWindow({ limit: 1, window: '365d', name: 'one' })
 
-it('passes the arguments beside the request to the handler and to peer', async () => {
+it('passes the arguments after the request to the handler and to peer', async () => {
   const limit = rateLimit({ policy, peer: (request, info) => (info as { ip: string }).ip ?? request.url })
   const handle = limit((_request, info: { ip: string }, more: number) => new Response(`${info.ip} ${more}`))
   const answers = []

@@ -193,7 +193,7 @@ describe('the guard of NestJS', () => {
     [{ ttl: 5 } as never, /@RateLimit\(\) has no option "ttl"/],
     [{ key: '{user}' }, /"user" is not a source/],
     [{ cost: 0 }, /whole number of at least 1/],
-    [{ proxies: { trusted: ['loopback'] } }, /addresses and ranges only/],
+    [{ proxies: { trusted: ['loopback'] } }, /only addresses and ranges/],
     [{ policy: one, cost: 2 }, /can never be allowed/],
     [{ policy: one, queue: true }, /leakyBucket\(\{ capacity: 20/],
     [{ policy: one, rules: [{ policy: one }] }, /got policy and rules/],

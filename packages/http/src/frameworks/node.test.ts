@@ -33,7 +33,7 @@ describeCases({
   },
 })
 
-it('onError responds to an error in a function among the options', async () => {
+it('onError responds to an error in a function of the options', async () => {
   const limit = rateLimit({
     policy: fixedWindow({ limit: 1, window: '1m' }),
     key: () => {

@@ -18,7 +18,7 @@ export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage> 
     response: ServerResponse,
     event: RateLimitEvent<IncomingMessage>,
   ) => unknown
-  /** Responds when a function among the options throws. Default: logs the error and responds with 500. */
+  /** Responds when a function in the options throws. Default: logs the error and responds with 500. */
   onError?: (error: unknown, request: IncomingMessage, response: ServerResponse) => unknown
 }
 

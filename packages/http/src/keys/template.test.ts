@@ -191,18 +191,18 @@ describe('similar values have different keys', () => {
         })
         const parsed = parseTemplate(prefix.replace(/[{}]/g, '$&$&') + written.join(''))
         /** The alternative that each expression uses, and its value. */
-        const outcome = (given: typeof one) => {
+        const outcome = (values: typeof one) => {
           const found = parts.map(([{ sources, literal }]) => {
-            const name = sources.find((source) => given[source] !== '')
+            const name = sources.find((source) => values[source] !== '')
             return name === undefined
               ? literal === undefined
                 ? undefined
                 : ['literal']
-              : [name, given[name]]
+              : [name, values[name]]
           })
           return found.includes(undefined) ? undefined : JSON.stringify(found)
         }
-        const [key, otherKey] = [one, other].map((given) => parsed.resolve(request(given)))
+        const [key, otherKey] = [one, other].map((values) => parsed.resolve(request(values)))
         const isSame = outcome(one) === outcome(other)
         if (isSame) same++
         else different++

@@ -122,7 +122,7 @@ function readExpression(text: string): Expression | { problem: string; at: numbe
     if (match === null) return { problem: `write ${SOURCES}, with | between alternatives`, at }
     const [all, literal, hashedName, unhashedName, next] = match
     if (literal !== undefined) {
-      if (literal === '') return { problem: 'a text in quotes must not be empty', at }
+      if (literal === '') return { problem: 'a string in quotes must not be empty', at }
       if (next === '|') return { problem: `nothing after '${literal}' is ever used; write it last`, at }
       return { alternatives, literal: literal.replaceAll("''", "'") }
     }

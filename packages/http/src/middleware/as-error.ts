@@ -6,6 +6,6 @@ import { show, TidegateError } from '@tidegate/core'
  */
 export function asError(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) return value
-  const message = `A function among the options threw ${show(value)}. Throw an Error.`
+  const message = `A function in the options threw ${show(value)}, which is not an Error. Throw an Error.`
   return new TidegateError('OPTION_INVALID', message, { cause: value })
 }

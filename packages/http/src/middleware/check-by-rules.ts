@@ -26,11 +26,11 @@ export interface RateLimitRule<Request> {
   name?: string
   /** The conditions for requests that the rule counts. Default: it counts every request. */
   match?: NonNullable<RuleInput['match']>
-  /** The key of a request. Default: the option `key` beside `rules`. */
+  /** The key of a request. Default: the option `key` of the middleware. */
   key?: KeyOption<Request>
   /** A policy, or a function that returns a policy for each request. Required. */
   policy: PolicyOption<Request>
-  /** The cost of a request. Default: the option `cost` beside `rules`. */
+  /** The cost of a request. Default: the option `cost` of the middleware. */
   cost?: CostOption<Request>
 }
 
@@ -57,7 +57,7 @@ export function checkByRules<Request>(
       return undefined
     }
     const policy = await rule.policyOf(request)
-    // A request holds one slot. The option `cost` beside `rules` applies to rate policies only.
+    // A request holds one slot. The option `cost` of the middleware applies to rate policies only.
     const cost = policy.algorithm === 'concurrency' ? 1 : await rule.costOf(request)
     return { policy, key, cost }
   }

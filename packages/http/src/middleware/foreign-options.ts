@@ -48,6 +48,7 @@ const COUNTERPARTS: Readonly<Record<string, Counterpart>> = {
 const HEADER_OPTIONS: readonly string[] = [
   'standardHeaders',
   'legacyHeaders',
+  'headers',
   'addHeaders',
   'addHeadersOnExceeding',
   'enableDraftSpec',
@@ -75,7 +76,9 @@ function textOf(field: string, value: unknown): string {
   return `${field}: ${typeof value === 'function' ? '…' : show(value)}`
 }
 
-function standardsOf({ standardHeaders, legacyHeaders, enableDraftSpec }: Record<string, unknown>): string {
+function standardsOf(options: Record<string, unknown>): string {
+  // `headers` is the earlier name of `legacyHeaders`.
+  const { standardHeaders, headers, legacyHeaders = headers, enableDraftSpec } = options
   const standards: string[] = []
   if (legacyHeaders !== false && enableDraftSpec !== true) standards.push("'legacy'")
   if (standardHeaders !== false) standards.push(`'${draftOf(standardHeaders)}'`)

@@ -61,7 +61,7 @@ export function hasNumbers(options: PolicyFields): boolean {
   return NUMBER_FIELDS.some((field) => options[field] !== undefined)
 }
 
-/** Creates the policy from its fields among the options. */
+/** Creates the policy from its fields in the options. */
 export function policyOf(options: PolicyFields): Policy {
   const { algorithm = 'fixed-window', limit } = options
   if (typeof limit === 'function') {

@@ -156,7 +156,7 @@ describe('invalid options', () => {
     ['a bad template', { limiter, key: 'ip' }, undefined, /write "\{ip\}"/],
     ['a cost above the limit', { limiter, cost: 3 }, 'cost', /can never be allowed by "two"/],
     ['a cost of 0', { limiter: remote, cost: 0 }, 'cost', /a whole number of at least 1/],
-    ['an invalid proxy', { limiter, proxies: { trusted: ['x'] } }, 'trusted', /addresses and ranges only/],
+    ['an invalid proxy', { limiter, proxies: { trusted: ['x'] } }, 'trusted', /only addresses and ranges/],
     [
       'standards that do not go together',
       { limiter, standards: ['draft-6', 'draft-10'] },
@@ -518,6 +518,11 @@ describe('options of other packages are rejected with their counterparts', () =>
       / with standards: \['legacy', 'draft-6'\]\./,
     ],
     ['the legacy headers alone', { standardHeaders: false }, / with standards: \['legacy'\]\./],
+    [
+      'the earlier name of the legacy headers',
+      { headers: false, standardHeaders: true },
+      /Replace headers: false and standardHeaders: true with standards: \['draft-6'\]\./,
+    ],
     ['no legacy headers', { legacyHeaders: false }, / with standards: \['draft-10'\]\./],
     [
       'headers of @fastify/rate-limit',

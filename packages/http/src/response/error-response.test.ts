@@ -18,7 +18,7 @@ function deniedBy(...policies: (typeof perMinute)[]) {
 }
 
 describe('deniedResponse()', () => {
-  it('is plain', () => {
+  it('is a small JSON object with the format plain', () => {
     expect(deniedResponse(deniedBy(perMinute), plain)).toStrictEqual({
       status: 429,
       contentType: 'application/json',
@@ -85,7 +85,7 @@ describe('deniedResponse()', () => {
 })
 
 describe('unavailableResponse()', () => {
-  it('is plain', () => {
+  it('is a small JSON object with the format plain', () => {
     expect(unavailableResponse({ ...plain, retryAfterSeconds: 3 })).toStrictEqual({
       status: 503,
       contentType: 'application/json',

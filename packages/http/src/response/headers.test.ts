@@ -184,7 +184,7 @@ describe('the headers of several limits', () => {
     expect(list(limit(perUser), limit(perUser)).RateLimit).toBe('"per-user";r=50;t=30')
   })
 
-  it('with a single limit have that with the smallest remaining part', () => {
+  it('with a single limit show the one with the smallest remaining fraction', () => {
     expect(one(limit(everybody, { remaining: 90 }), limit(perUser, { remaining: 10 }))).toBe('1000')
     expect(one(limit(everybody, { remaining: 90 }), limit(perUser, { remaining: 8 }))).toBe('100')
     expect(one(limit(perUser, { remaining: 8 }), limit(everybody, { remaining: 90 }))).toBe('100')

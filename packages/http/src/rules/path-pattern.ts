@@ -179,7 +179,7 @@ function expressionSegment(pieces: readonly Piece[], pattern: string, options: P
   const { expression: compile, invalid } = options
   if (compile === undefined) {
     throw invalid(
-      `${show(pattern)} must not have a variable beside other text in a segment. Write '{name}' or '*' for the whole segment.`,
+      `${show(pattern)} must not combine a variable with other text in a segment. Write '{name}' or '*' for the whole segment.`,
     )
   }
   const names: string[] = []

@@ -26,7 +26,7 @@ local function mul_div(a, b, c, rounding)
       quotient = quotient * 64 + times
       remainder = value - times * c
     else
-      -- 2 * remainder may pass 2^53: compare before adding.
+      -- 2 * remainder can exceed 2^53, so compare before adding.
       quotient = quotient * 2
       local summand = remainder
       for _ = 0, digit do

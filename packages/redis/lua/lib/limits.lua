@@ -1,14 +1,13 @@
 --[[
-Decides limits of every algorithm for main.lua. The block of a key lies beside its state, which is counted as if there
-were none. Only a take or a repair changes it: a block that is over is removed, and one from another clock lasts
-its duration from now. `logs` are the functions of lib/log.lua if the state is a log, and nil otherwise.
+Decides limits of every algorithm for main.lua. A block is stored beside the state, which continues to count. Only a
+take or a repair changes a block: it is removed after its end, and a block from another clock lasts its duration from
+now. `logs` are the functions of lib/log.lua if the state is a log, and nil otherwise.
 
   decide_limits(decide, logs, limit, a, b, first, last, now, cost, mode, block_for, reply)
                             decides keys[first] to keys[last] and writes three numbers for each into the reply; returns
                             the flags of the last. `deciding` is then its index, or that of a key that failed.
   take_up_to(decide, logs, limit, a, b, i, now, least, most, divisor, block_for, reply)
-                            takes as many units of the key as it can spare, twin of core's store/take-up-to.ts; returns
-                            the flags
+                            takes part of the remaining units, twin of core's store/take-up-to.ts; returns the flags
   add_block(key, logs, now, duration)
                             blocks a key for `duration` microseconds, and returns 0
 ]]
@@ -42,7 +41,7 @@ local function decide_limits(decide, logs, limit, a, b, first, last, now, cost, 
     if block_end > 0 and mode ~= 'peek' and mode ~= 'charge' then update_block(key, logs, now, state) end
     local is_blocked, was_used_up = block_left > 0 and mode ~= 'charge', false
     if may_block and not is_blocked then
-      -- A cost that is only too large does not block the key: nothing must have been left before.
+      -- A denied cost blocks the key only if no units remained before.
       local _, room = decide(limit, a, b, key, state, now, cost, 'peek')
       was_used_up, state = room <= 0, read(key, now)
     end
@@ -57,7 +56,7 @@ local function decide_limits(decide, logs, limit, a, b, first, last, now, cost, 
       reset_after, wait = math.max(reset_after, block_left), math.max(retry_after, block_left)
     end
 
-    -- ioredis misreads integers close to 2^53.
+    -- ioredis parses integers close to 2^53 incorrectly.
     local MAX_INTEGER = 4503599627370496
     reply[3 * i - 1] = flags + 8 * remaining
     reply[3 * i] = reset_after < MAX_INTEGER and reset_after or string.format('%.0f', reset_after)

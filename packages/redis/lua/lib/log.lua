@@ -7,19 +7,19 @@ The log of one key: twin of core's algorithms/log.ts. Units with the same time f
 
 A log of at most 64 runs is stored as a string, the letter l and the numbers as doubles. It is read and written as a
 whole, which is cheap while it is short. A longer log is stored as a Redis list of the same numbers, which is changed at
-its ends. It becomes a string again when a unit is added and no older one counts any more. While the key of a list is
-blocked, the shift is followed by the end of the block and its duration, with colons.
+its ends. It becomes a string again when a unit is added after all older units have expired. While the key of a list is
+blocked, the end and the duration of the block follow the shift, separated by colons.
 
 log_functions() returns a table of:
 
-  open(key, now)                        the log, until the next is opened; without runs if the key has no valid log.
-                                        As read_state, it sets the block.
+  open(key, now)                        the log, until the next one is opened; without runs if the key has no valid log.
+                                        Sets the block, like read_state.
   number_at(log, index)                 a stored number; sets log.damaged if it is invalid
-  first_run(log, field, target)         the first run, of those not dropped, whose stored time (field 0) or number of
-                                        units (field 1) is at least `target`; log.runs + 1 if there is none
+  first_run(log, field, target)         the first remaining run whose stored time (field 0) or number of units (field 1)
+                                        is at least `target`; log.runs + 1 if there is none
   drop_until(log, time)                 drops the runs whose time is `time` or earlier
-  keep_newest(log, units)               drops the oldest units of more than `units`
-  assert_can_grow(log)                  raises if one more run would make a list of the string while the slot moves
+  keep_newest(log, units)               drops all but the newest `units`
+  assert_can_grow(log)                  raises if the next run would turn the string into a list while the slot moves
   append_units(log, time, units, ttl)   adds units at `time`, which is not before the newest run, and stores the log
   store_block(log, ttl)                 stores the block of the key that was read last
   remove_units(log, run, units, ttl)    removes units of one run, and stores the log
@@ -27,8 +27,8 @@ log_functions() returns a table of:
 A caller that finds log.damaged deletes the key before it writes anything.
 ]]
 local function log_functions()
-  -- One log is open at a time. Its table is used again for the next.
-  local opened = {}
+  -- Reused for every log, because only one log is open at a time.
+  local log_table = {}
 
   local function number_at(log, index)
     local number
@@ -82,7 +82,7 @@ local function log_functions()
         newest, total = tonumber(back[1]) or NAN, tonumber(back[2]) or NAN
       end
     end
-    -- The room of a state of another algorithm.
+    -- A log has no room: a prefix can be that of another algorithm's state.
     state_room = nil
     -- Valid numbers are whole and exact. NaN fails the first test.
     local MAX_SAFE = 9007199254740991
@@ -93,7 +93,7 @@ local function log_functions()
       write_state(key, 0, '')
       packed, runs, shift, base, oldest, newest, total = nil, 0, 0, 0, 0, 0, 0
     end
-    local log = opened
+    local log = log_table
     log.key, log.packed, log.shift, log.base, log.runs, log.first = key, packed, shift, base, runs, 1
     log.oldest, log.newest, log.total = oldest + shift, newest + shift, total
     log.moved, log.cut, log.damaged = nil, nil, nil
@@ -101,7 +101,7 @@ local function log_functions()
   end
 
   local function first_run(log, field, target)
-    -- The run is nearly always close to the first: double the step until it is passed, then bisect.
+    -- The run is nearly always close to the first, so double the step until the run is passed, then bisect.
     local low, step = log.first, 1
     while low + step - 1 <= log.runs and number_at(log, 2 * (low + step - 1) + field) < target do
       low = low + step
@@ -134,8 +134,7 @@ local function log_functions()
     if log.packed and log.runs - log.first >= 63 then assert_slot_is_stable(log.key) end
   end
 
-  -- Keeps the runs up to `last` that have not been dropped. Changes a list in place; for a string, returns the
-  -- start of the new one.
+  -- Keeps the remaining runs up to `last`. Changes a list in place; for a string, returns the start of the new one.
   local function keep_runs(log, last)
     if log.packed then
       local runs = string.sub(log.packed, 2 + 16 * log.first, 17 + 16 * last)
@@ -149,7 +148,7 @@ local function log_functions()
 
   local function append_units(log, time, units, ttl)
     local key, first, runs, total = log.key, log.first, log.runs, log.total + units
-    -- The runs `first` to `last` stay as they are.
+    -- The runs `first` to `last` do not change.
     local last = log.newest == time and runs - 1 or runs
     if first > last then
       write_state(key, ttl, struct.pack('<c1dddd', 'l', 0, 0, time, total - log.base))
@@ -163,7 +162,7 @@ local function log_functions()
     end
 
     if log.packed then
-      -- Invalid numbers stay invalid here, and are found when they are read.
+      -- Invalid numbers stay invalid, and are detected when they are read.
       local numbers = { struct.unpack('<' .. string.rep('d', 2 + 2 * runs), log.packed, 2) }
       numbers[1] = head_of(log.shift)
       redis.call('DEL', key)
@@ -181,7 +180,7 @@ local function log_functions()
 
   local function remove_units(log, run, units, ttl)
     local key, packed = log.key, log.packed
-    -- The numbers from this run on, with smaller totals. A run without units is left out.
+    -- The numbers from this run on, with smaller totals, without the run if none of its units are left.
     local rest
     if packed then
       local count = 2 * (log.runs - run + 1)

@@ -1,17 +1,17 @@
 --[[
 The prefixes of a stored state. The algorithms do not see them.
 
-  x, end, duration   a block. The state is counted as if there were none, and may be empty.
+  x, end, duration   a block. The state continues to count, and may be empty.
   o, room            reservations were charged to this state: see reservations.lua
 
 prefix_functions() returns a table of:
 
   set_block(ends, duration, now)   makes this the block of the key, or none if it is invalid
-  strip(state, now)                the state alone. Sets the block and the room.
+  strip(state, now)                the state without its prefixes. Sets the block and the room.
 ]]
 
--- The block of the key that was read last: its end, its duration, and how long it still lasts, 0 if it is over. No
--- block: 0.
+-- The block of the key that was read last: its end, its duration, and its remaining time. 0 without a block, and after
+-- its end.
 local block_end, block_duration, block_left = 0, 0, 0
 -- The room of the key that was read last; nil if no reservation was charged to its state.
 local state_room
@@ -36,7 +36,7 @@ local function prefix_functions()
     end
     if #state >= 9 and string.sub(state, 1, 1) == 'o' then
       state_room = struct.unpack('<d', state, 2)
-      -- A room that is not a number is damage, and gives nothing back.
+      -- An invalid room gives nothing back.
       if state_room ~= state_room or state_room < 0 then state_room = 0 end
       state = string.sub(state, 10)
     end

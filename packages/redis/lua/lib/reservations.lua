@@ -10,25 +10,25 @@ key is their hash tag, so they are in its slot.
 reservations() returns:
 
   reserve(decide, logs, letter, limit, a, b, i, now, units, mode, block_for, arg)
-    flags, remaining, reset_after, wait, as decide_limits. Flag 4 with 1: the id is open, this is the first answer, and
-    the wait is the time of that answer. Flag 4 without 1: too many reservations are open, and the first ends after the
-    wait. ARGV[arg] and the next two are the id, the ttl and the most open reservations; with a ttl of 0, nothing is
-    charged. Raises RESERVATION_ID_USED.
+    flags, remaining, reset_after, wait, like decide_limits. Flags 4 and 1: the id is open, this is the first decision,
+    and the wait is the time of that decision. Flag 4 without 1: too many reservations are open, and the first of them
+    ends after the wait. ARGV[arg] and the next two are the id, the ttl and the maximum of open reservations; with a ttl
+    of 0, nothing is charged. Raises RESERVATION_ID_USED.
 
   settle(decide, refund, raise_level, logs, letter, limit, a, b, i, now, actual, arg)
     result, 0, units, over_by. Result 0: the id is unknown. 1: the id has ended. 2: settled, and the units were given
     back, for buckets times d. 3: settled, and the units were charged, over_by of them beyond the limit. ARGV[arg] is
-    the id. An actual of -1 takes a reservation back as if it had never been made: its id can be used again.
+    the id. An actual of -1 undoes the reservation, so that its id can be used again.
 
-The book of a key is the number of its last reservation; the earliest end, negative if a reservation that may have ended
-first is gone; the latest time and the latest end; and its notes, which are pairs of a seq and a room. The room of a
-reservation is the smallest of the notes that were made since, those with its seq or a later one. A note is dropped once
-a later one has no more room, so that rooms rise from note to note, and the first is the smallest.
+The book of a key has the number of its last reservation; the earliest end, negative if the reservation with that end
+may have been removed; the latest time and the latest end; and its notes, which are pairs of a seq and a room. The room
+of a reservation is the smallest room of the notes with its seq or a later one. A note is dropped when a later one has
+the same or a smaller room, so rooms increase from note to note, and the first one is the smallest.
 ]]
 local function reservations()
   local MAX_ROOM, REMEMBERED, MAX_ENDED = 9007199254740991, 60000000, 10000
 
-  -- Keys of tests that pass a time must outlive the test.
+  -- In tests that pass a time, keys must outlive the test.
   local function px_of(duration)
     return string.format('%.0f', duration / 1000 + (ARGV[1] == '0' and 1 or 3600001))
   end
@@ -54,11 +54,11 @@ local function reservations()
     return MAX_ROOM
   end
 
-  -- The notes after the level was raised since this number was given.
-  local function with_raised_level(notes, seq, given)
+  -- The notes after a raise of the level, which reduces the room of this reservation and later ones.
+  local function with_raised_level(notes, seq, raise)
     local lowered = {}
     for i = 1, #notes, 2 do
-      add_note(lowered, notes[i], notes[i] >= seq and notes[i + 1] - given or notes[i + 1])
+      add_note(lowered, notes[i], notes[i] >= seq and notes[i + 1] - raise or notes[i + 1])
     end
     return lowered
   end
@@ -69,7 +69,7 @@ local function reservations()
       .. struct.pack('<' .. string.rep('d', #book.notes), unpack(book.notes))
   end
 
-  -- Reads all records of a book: removes those that have lapsed, and notes that no reservation needs any more.
+  -- Reads all records of a book. Removes lapsed records, and notes that no reservation needs.
   local function clean(book, now)
     local fields = redis.call('HGETALL', book.name)
     local seqs, lapsed = {}, {}
@@ -79,7 +79,7 @@ local function reservations()
       if id ~= '' then
         local seq, time, expires_at = 0, 0, 0
         if #record == 65 then seq, time, expires_at = struct.unpack('<ddd', record, 2) end
-        -- A record from another clock has lapsed: its time is further ahead than the reservation may be open.
+        -- A record whose time is further ahead than its ttl is from another clock, and has lapsed.
         if expires_at > now and time - now <= expires_at - time then
           seqs[#seqs + 1] = seq
           book.first_end, book.latest_end = math.min(book.first_end, expires_at), math.max(book.latest_end, expires_at)
@@ -102,7 +102,7 @@ local function reservations()
     book.notes, book.count = notes, #seqs
     if book.count == 0 then
       redis.call('DEL', book.name)
-      -- Raises while the slot moves, before anything is charged.
+      -- Raises an error while the slot moves, before anything is charged.
       redis.call('HLEN', book.name)
     else
       if #lapsed > 0 then redis.call('HDEL', book.name, unpack(lapsed)) end
@@ -119,10 +119,13 @@ local function reservations()
       name = name, count = 0, seq = 0, first_end = math.huge, is_exact = true, latest_time = 0, latest_end = 0,
       notes = {},
     }
+    -- Raises while the slot moves, unless this node has both keys. The node that gets the slot would otherwise treat a key
+    -- that has not arrived as one that does not exist.
+    redis.call('MGET', name, '{' .. key .. '}:e')
     local found = redis.pcall('HMGET', name, '', id)
     if found.err then raise_unless_wrong_type(found) end
     local text, record = found[1], found[2]
-    -- Anything else was not written here.
+    -- Replace a value that this script has not written.
     if not text or #text < 32 or #text % 16 ~= 0 then
       if found.err or text then redis.call('DEL', name) end
       return book
@@ -169,7 +172,7 @@ local function reservations()
     return flags, (numbers[3 * i - 1] - flags) / 8, tonumber(numbers[3 * i]), tonumber(numbers[3 * i + 1])
   end
 
-  -- ioredis misreads integers close to 2^53.
+  -- ioredis parses integers close to 2^53 incorrectly.
   local function readable(number)
     return number < 4503599627370496 and number or string.format('%.0f', number)
   end
@@ -195,19 +198,19 @@ local function reservations()
     end
     if mode ~= 'take' then return flags, remaining, readable(reset_after), wait end
 
-    local noted, charged_at = MAX_ROOM, now
+    local smallest_room, charged_at = MAX_ROOM, now
     if logs then
       charged_at = logs.open(key, now).newest
     else
-      -- Without a room, the state is not the one that the older reservations were charged to.
-      noted = state_room or 0
+      -- Without a room, older reservations were charged to a state that was lost.
+      smallest_room = state_room or 0
       if letter ~= 't' then charged_at = math.max(now, (struct.unpack('<d', written, 2))) end
       if state_room ~= MAX_ROOM then
         state_room = MAX_ROOM
         write_state(key, px_ttl, written)
       end
     end
-    if book.count > 0 and noted < MAX_ROOM then add_note(book.notes, book.seq, noted) end
+    if book.count > 0 and smallest_room < MAX_ROOM then add_note(book.notes, book.seq, smallest_room) end
     local expires_at = now + ttl
     book.seq = book.seq + 1
     if expires_at <= book.first_end then book.first_end, book.is_exact = expires_at, true end
@@ -223,7 +226,7 @@ local function reservations()
     local key = keys[i]
     local id, leaves_mark = ARGV[arg], actual >= 0
     local book, record = open_book(key, now, id)
-    -- Also with a record: raises while the slot moves, before anything is changed.
+    -- Needed with a record too: raises an error while the slot moves, before anything is changed.
     local is_ended = has_ended(key, now, id)
     if not record then
       if is_ended then return 1 end
@@ -231,23 +234,24 @@ local function reservations()
       return 0
     end
     local written_by, seq, _, expires_at, _, reserved, charged_at = struct.unpack('<c1dddddd', record)
-    local units, own, given, over_by = reserved - math.max(0, actual), room_since(book.notes, seq), 0, 0
+    local units, room, units_back, over_by = reserved - math.max(0, actual), room_since(book.notes, seq), 0, 0
     local are_others_open = book.count > 1
     if units < 0 then
-      -- First: it raises for a stale window, before anything is written.
+      -- Charge first, because a stale window raises an error before anything is written.
       _, _, _, over_by = decide_one(decide, logs, limit, a, b, i, now, -units, 'charge', 0)
-    elseif units > 0 and written_by == letter and own > 0 then
+    elseif units > 0 and written_by == letter and room > 0 then
       local state = (logs and logs.open or read_state)(key, now)
       if letter == 't' then
-        local noted
-        given, noted = raise_level(limit, a, b, key, state, now, math.min(units * b, own), are_others_open)
-        -- Had fewer been charged, the level would have been higher since then.
-        if given > 0 then
-          add_note(book.notes, book.seq, noted)
-          book.notes = with_raised_level(book.notes, seq, given)
+        local max_parts = math.min(units * b, room)
+        local smallest_room
+        units_back, smallest_room = raise_level(limit, a, b, key, state, now, max_parts, are_others_open)
+        -- With fewer units charged, the level would have been higher since then.
+        if units_back > 0 then
+          add_note(book.notes, book.seq, smallest_room)
+          book.notes = with_raised_level(book.notes, seq, units_back)
         end
       elseif logs or state_room then
-        given = refund(limit, a, b, key, state, now, units, charged_at)
+        units_back = refund(limit, a, b, key, state, now, units, charged_at)
       end
     end
     if are_others_open then
@@ -259,7 +263,7 @@ local function reservations()
     end
     if leaves_mark then end_id(key, now, id) end
     if units < 0 then return 3, 0, -units, readable(over_by) end
-    return 2, 0, readable(given), 0
+    return 2, 0, readable(units_back), 0
   end
 
   return reserve, settle

@@ -1,10 +1,10 @@
 --[[
 The state of a key: a string of one letter for the algorithm and its numbers as doubles. Numbers as text would be easier
-to read, but converting them would be the most expensive step of a check. A block and a room come before it, see
+to read, but converting them would be the most expensive step of a check. A block and a room precede it: see
 lib/prefixes.lua.
 
-  read_state(key, now)                 the state alone; nothing if there is none. Sets its block and its room
-  unpack_state(state, letter, count)   its three or four numbers; nothing if it is not a valid state of this algorithm
+  read_state(key, now)                 the state without its prefixes; nil if there is none. Sets its block and room
+  unpack_state(state, letter, count)   its three or four numbers; nil if it is not a valid state of this algorithm
   write_state(key, ttl, state)         stores a state for `ttl` microseconds. An empty state deletes the key; without
                                        `state`, only the expiry is set. Keeps the block and the room of the key, which
                                        must be the one that was read last.
@@ -16,9 +16,9 @@ lib/prefixes.lua.
 local keys = KEYS
 if #KEYS == 0 then keys = { unpack(ARGV, #ARGV - ARGV[#ARGV], #ARGV - 1) } end
 
--- The strings of the keys, false for a key without one. The keys of a call are read with one command, which is faster
--- than one for each. A key that is not in here is read when it is needed: after a change in place, if the server
--- denies the command, or if the keys are in several slots.
+-- The strings by key; false for a key without one. All keys of a call are read with one command, which is faster than
+-- one command for each. A missing key is read when it is needed: after a change in place, if the server denies the
+-- command, or if the keys are in several slots.
 local stored = {}
 if #KEYS > 1 then
   local values = redis.pcall('MGET', unpack(KEYS))
@@ -31,7 +31,7 @@ local function read_state(key, now)
   block_end, block_left, state_room = 0, 0, nil
   local state = stored[key]
   if state == nil then state = redis.pcall('GET', key) end
-  -- Nothing, or three or four numbers without a prefix.
+  -- No state, or three or four numbers without a prefix.
   if not state or #state == 25 or #state == 33 then return state end
   if type(state) == 'string' then return prefix_functions().strip(state, now) end
   -- Raise every other error: a server that denies the read must not look like a key without state.
@@ -40,10 +40,10 @@ end
 
 local function unpack_state(state, letter, count)
   local room = state_room
-  -- Unless the state is valid, another one will be written.
+  -- An invalid state will be replaced, and has no room.
   state_room = nil
   if not state or #state ~= 1 + 8 * count then return end
-  -- With three numbers, s is the position after the last.
+  -- With three numbers, s is the position after the last one.
   local written_by, p, q, r, s = struct.unpack(count == 3 and '<c1ddd' or '<c1dddd', state)
   -- The second number is a length or a unit, never 0.
   if written_by ~= letter or q == 0 then return end
@@ -55,7 +55,7 @@ local function unpack_state(state, letter, count)
   return p, q, r, s
 end
 
--- The last expiry as text. Many keys of one call have the same, and converting it is expensive.
+-- The last expiry as text: many keys of a call have the same one, and converting it is expensive.
 local px, px_ttl
 -- The last state, without its prefixes.
 local written
@@ -74,16 +74,16 @@ local function write_state(key, ttl, state)
   end
   stored[key] = state
   if ttl ~= px_ttl then
-    -- Redis counts an expiry from the start of the current millisecond: with one more, it is never too early. Keys of
-    -- tests that pass a time must outlive the test.
+    -- Redis counts an expiry from the start of the current millisecond, so one more keeps it from being too early. In
+    -- tests that pass a time, keys must outlive the test.
     local slack_ms = ARGV[1] == '0' and 1 or 3600001
     px, px_ttl = string.format('%.0f', ttl / 1000 + slack_ms), ttl
   end
   if state then redis.call('SET', key, state, 'PX', px) else redis.call('PEXPIRE', key, px) end
 end
 
--- A node that gives a slot away serves only the keys that it still has: a key that was deleted cannot be written again.
--- The name is in the slot of the key and in its namespace, and no limit has it.
+-- A node whose slot is moving serves only the keys that it still has, so a deleted key cannot be written again. Reads a
+-- name in the slot and the namespace of the key that no limit uses: this fails while the slot is moving.
 local function assert_slot_is_stable(key)
   redis.call('PTTL', key .. '{' .. key .. '}')
 end

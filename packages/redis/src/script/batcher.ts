@@ -15,19 +15,19 @@ import {
   countThatFits,
   createLane,
   type Lane,
-  type OnWire,
+  type QueuedEntry,
+  type SentCall,
   takeFirst,
-  type Waiting,
 } from './lane.js'
-import { type Decided, decode, type Entry, type EntryReply, encode, type ScriptCall } from './protocol.js'
+import { decode, type Entry, type EntryReply, type EntryResult, encode, type ScriptCall } from './protocol.js'
 
 export interface BatcherOptions {
   connection: RedisConnection
-  /** The most limits in one call. */
+  /** The maximum number of limits in one call. */
   maxBatch: number
-  /** The slot of a key. On one server every key has the same. */
+  /** The slot of a key. On a single server, all keys have the same slot. */
   slotOf: (redisKey: string) => number
-  /** The time to pass to the script; 0 for the server's own. */
+  /** The time to pass to the script; 0 for the time of the server. */
   timeUs: () => number
   /** How long an entry without a `Call` may wait before it is sent, in milliseconds. */
   maxWaitMs: number
@@ -40,22 +40,22 @@ export interface BatcherOptions {
 }
 
 /**
- * Sends checks that arrive together in one call. While nothing is on the wire an entry leaves with everything else of
- * the same microtask: an idle system adds no latency. While calls are on the wire entries gather, and leave when one is
- * answered, or sooner if they fill a call. An entry whose caller has stopped waiting is never sent.
+ * Sends checks that arrive together in one call. If no call is in flight, an entry is sent with all others of the same
+ * microtask, so batching adds no latency to an idle system. Otherwise entries are queued until a reply arrives, or until
+ * they fill a call. An entry whose caller has stopped waiting is never sent.
  *
- * On a cluster each node has a lane, whose calls do not declare their keys. An entry that the node does not execute,
- * because its slot has moved, is sent once more in the lane of its slot, which declares its keys: there the client follows
- * redirections. A node that does not accept undeclared keys is used through the lanes of its slots only.
+ * On a cluster, each node has a lane, whose calls do not declare their keys. If the node does not execute an entry because
+ * its slot has moved, the entry is sent once more in the lane of its slot, whose calls declare their keys, so that the
+ * client follows redirections. For a node that does not accept undeclared keys, only the lanes of its slots are used.
  */
 export function createBatcher(options: BatcherOptions) {
   const { connection, maxBatch, slotOf, timeUs, maxWaitMs, loop, testOf } = options
   /** By slot or node. */
   const lanes = new Map<number | string, Lane>()
   let pending = 0
-  /** The server's time less this process's, in microseconds. */
+  /** The server's time minus the time of this process, in microseconds. */
   let serverOffsetUs = 0
-  /** Runs while something is pending, and keeps the process alive for it: sockets do not. */
+  /** Runs while entries are pending, and keeps the process alive, which sockets do not. */
   let sweeper: NodeJS.Timeout | undefined
 
   connection.onReady?.(() => {
@@ -89,14 +89,15 @@ export function createBatcher(options: BatcherOptions) {
     if (node === undefined) return undefined
     const nowMs = performance.now()
     for (const slot of slots) {
-      if (connection.nodeOf(slot) !== node || nowMs < (lanes.get(slot)?.apartUntilMs ?? 0)) return undefined
+      if (connection.nodeOf(slot) !== node || nowMs < (lanes.get(slot)?.singleKeyUntilMs ?? 0))
+        return undefined
     }
     const lane = lanes.get(node)
     return lane?.support === 'no' && nowMs < lane.testAgainMs ? undefined : node
   }
 
-  /** Adds an entry to the lane that it belongs to now. */
-  function place(one: Waiting): void {
+  /** Adds an entry to the current lane of its slots. */
+  function place(one: QueuedEntry): void {
     const { slots, wasRejected, entry } = one
     const node = wasRejected ? undefined : commonNode(slots)
     if (node === undefined && slots.length > 1) {
@@ -110,12 +111,12 @@ export function createBatcher(options: BatcherOptions) {
     if (!lane.isScheduled) failIfUnreachable(lane)
   }
 
-  /** For an entry that was not executed. */
-  function placeAgain(one: Waiting): void {
+  /** Queues an entry that was not executed in the lane of its slot. */
+  function placeAgain(one: QueuedEntry): void {
     place({ ...one, wasRejected: true })
   }
 
-  /** Places the waiting entries again: their slots may be on another node by now. */
+  /** Moves the waiting entries to their current lanes, because their slots may have moved to another node. */
   function placeAll(lane: Lane): void {
     for (const one of takeFirst(lane, lane.waiting.length)) place(one)
   }
@@ -137,36 +138,36 @@ export function createBatcher(options: BatcherOptions) {
 
   async function test(lane: Lane, node: string): Promise<void> {
     lane.support = 'testing'
-    const onWire = startCall(lane)
+    const sentCall = startCall(lane)
     let hasPassed = false
     try {
       const entries = testOf?.(node)
       if (entries !== undefined) {
-        const answer = await callScript(connection, lane, () => encodeFor(lane, entries))
-        hasPassed = decode(entries, answer).replies.every((reply) => !('failed' in reply))
+        const reply = await callScript(connection, lane, () => encodeFor(lane, entries))
+        hasPassed = decode(entries, reply).replies.every((reply) => !('failed' in reply))
       }
     } catch {
-      // For any error: the lanes of the slots always work.
+      // After any error, use the lanes of the slots, which always work.
     }
-    lane.onWire.delete(onWire)
+    lane.sentCalls.delete(sentCall)
     if (hasPassed) {
       lane.support = 'yes'
       schedule(lane)
     } else useSlotLanes(lane)
   }
 
-  /** A call that is not full waits while others are on the wire. The longer the round trip, the more may be there. */
-  function mayLeave({ limits, onWire, roundTrip }: Lane): boolean {
+  /** A call that is not full waits while others are in flight. A longer round trip allows more calls in flight. */
+  function mayLeave({ limits, sentCalls, roundTrip }: Lane): boolean {
     if (limits === 0) return false
     const more = Math.min(Math.floor(roundTrip.ms()), MAX_CALLS_FOR_DISTANCE)
-    return onWire.size < more + (limits >= maxBatch ? MAX_LIMITS_ON_WIRE / maxBatch : 1)
+    return sentCalls.size < more + (limits >= maxBatch ? MAX_LIMITS_IN_FLIGHT / maxBatch : 1)
   }
 
   function schedule(lane: Lane): void {
     if (lane.isScheduled || !mayLeave(lane) || !canSend(lane) || !isSupported(lane)) return
     lane.isScheduled = true
-    // After a batch, wait for the end of this turn of the event loop: a server reads each of its connections
-    // separately. A resolved promise, not `queueMicrotask`: Node allocates an async resource for each call of that.
+    // After a batch, wait for the end of this turn of the event loop, because servers read their connections one by one.
+    // Otherwise use a resolved promise: Node allocates an async resource for each call of `queueMicrotask`.
     if (performance.now() < lane.busyUntilMs) setImmediate(flush, lane)
     else void RESOLVED.then(() => flush(lane))
   }
@@ -174,41 +175,43 @@ export function createBatcher(options: BatcherOptions) {
   function flush(lane: Lane): void {
     lane.isScheduled = false
     if (!canSend(lane) || !isSupported(lane)) return
-    const isApart = performance.now() < lane.apartUntilMs
+    const isSingleKey = performance.now() < lane.singleKeyUntilMs
     while (mayLeave(lane)) {
-      const count = isApart ? countOfOneKey(lane.waiting, maxBatch) : countThatFits(lane.waiting, maxBatch)
-      const batch = stillWanted(takeFirst(lane, count))
+      const count = isSingleKey
+        ? countOfOneKey(lane.waiting, maxBatch)
+        : countThatFits(lane.waiting, maxBatch)
+      const batch = withoutAbandoned(takeFirst(lane, count))
       if (batch.length > 0) void send(lane, batch)
     }
   }
 
   function startSweeper(): void {
-    // Replies that have arrived are read first, however late the timer is.
+    // Read the replies that have arrived first, even if the timer is late.
     sweeper = setTimeout(() => setImmediate(sweep), maxWaitMs / SWEEPS)
   }
 
-  /** Drops entries that have waited too long, and connections that have hung for several sweeps. */
+  /** Fails entries that have waited too long, and drops connections without a reply for several sweeps. */
   function sweep(): void {
     sweeper = undefined
     if (pending > 0) startSweeper()
     for (const lane of lanes.values()) {
-      for (const call of lane.onWire) if (++call.sweeps === SWEEPS + 1) connection.leave?.(nodeOf(lane))
+      for (const call of lane.sentCalls) if (++call.sweeps === SWEEPS + 1) connection.leave?.(nodeOf(lane))
       if (lane.waiting.length === 0) continue
-      const kept = stillWanted(takeFirst(lane, lane.waiting.length))
-      lane.waiting = [...kept]
-      for (const { entry } of kept) lane.limits += entry.limits.length
+      const remaining = withoutAbandoned(takeFirst(lane, lane.waiting.length))
+      lane.waiting = [...remaining]
+      for (const { entry } of remaining) lane.limits += entry.limits.length
       placeAll(lane)
     }
   }
 
-  /** The entries whose callers still wait; the others fail. */
-  function stillWanted(batch: readonly Waiting[]): readonly Waiting[] {
+  /** Returns the entries whose callers still wait, and fails the others. */
+  function withoutAbandoned(batch: readonly QueuedEntry[]): readonly QueuedEntry[] {
     const nowMs = performance.now()
-    const isWanted = ({ call, sinceMs }: Waiting) =>
+    const isAwaited = ({ call, sinceMs }: QueuedEntry) =>
       call === undefined ? nowMs - sinceMs < maxWaitMs : !call.abandoned
-    if (batch.every(isWanted)) return batch
+    if (batch.every(isAwaited)) return batch
     return batch.filter((one) => {
-      if (isWanted(one)) return true
+      if (isAwaited(one)) return true
       if (one.call !== undefined) fail(one, ABANDONED)
       else {
         const reason = connection.waitsFor?.() ?? 'no connection'
@@ -228,45 +231,45 @@ export function createBatcher(options: BatcherOptions) {
     for (const one of takeFirst(lane, lane.waiting.length)) fail(one, error)
   }
 
-  function fail({ reject }: Waiting, error: unknown): void {
-    ended()
+  function fail({ reject }: QueuedEntry, error: unknown): void {
+    removePending()
     reject(error)
   }
 
-  function began(): void {
+  function addPending(): void {
     if (pending++ > 0) return
     if (sweeper === undefined) startSweeper()
     else sweeper.ref()
   }
 
-  function ended(): void {
+  function removePending(): void {
     if (--pending === 0) sweeper?.unref()
   }
 
-  function startCall(lane: Lane): OnWire {
-    const onWire = { sentMs: loop.now(), sweeps: 0 }
-    lane.onWire.add(onWire)
-    return onWire
+  function startCall(lane: Lane): SentCall {
+    const sentCall = { sentMs: loop.now(), sweeps: 0 }
+    lane.sentCalls.add(sentCall)
+    return sentCall
   }
 
-  async function send(lane: Lane, batch: readonly Waiting[]): Promise<void> {
+  async function send(lane: Lane, batch: readonly QueuedEntry[]): Promise<void> {
     const startMs = performance.now()
-    const isAlone = lane.onWire.size === 0
-    const onWire = startCall(lane)
+    const isAlone = lane.sentCalls.size === 0
+    const sentCall = startCall(lane)
     let sent = batch
     try {
-      const answer = await callScript(connection, lane, () => {
-        sent = stillWanted(sent)
+      const reply = await callScript(connection, lane, () => {
+        sent = withoutAbandoned(sent)
         if (sent.length === 0) throw ABANDONED
         return encodeFor(lane, sent.map(entryOf))
       })
-      const { timeUs: serverTimeUs, replies } = decode(sent.map(entryOf), answer)
+      const { timeUs: serverTimeUs, replies } = decode(sent.map(entryOf), reply)
       serverOffsetUs = serverTimeUs - Date.now() * 1000
       for (let i = 0; i < sent.length; i++) settle(lane, sent[i]!, replies[i]!)
     } catch (error) {
       settleFailed(lane, sent, error)
     } finally {
-      lane.onWire.delete(onWire)
+      lane.sentCalls.delete(sentCall)
       const nowMs = performance.now()
       if (isAlone) lane.roundTrip.add(nowMs - startMs, nowMs)
       lane.busyUntilMs = batch.length > 1 ? nowMs + BUSY_MS : 0
@@ -275,14 +278,14 @@ export function createBatcher(options: BatcherOptions) {
   }
 
   /** Settles a call that failed as a whole. */
-  function settleFailed(lane: Lane, sent: readonly Waiting[], error: unknown): void {
+  function settleFailed(lane: Lane, sent: readonly QueuedEntry[], error: unknown): void {
     let wasExecuted = true
     if (lane.node !== undefined && (error === NODE_UNKNOWN || rejectsUndeclaredKeys(error))) {
       wasExecuted = false
       useSlotLanes(lane)
     } else if (lane.slot !== undefined && isMoving(error)) {
       wasExecuted = false
-      keepApart([lane.slot])
+      useSingleKeys([lane.slot])
     }
     const failure = failureOf(error, connection.lostReason?.())
     for (const one of sent) {
@@ -291,32 +294,32 @@ export function createBatcher(options: BatcherOptions) {
     }
   }
 
-  /** For slots that are moving. */
-  function keepApart(slots: readonly number[]): void {
-    for (const slot of slots) laneOf(slot).apartUntilMs = performance.now() + APART_MS
+  /** Sends the keys of moving slots one per call for a while. */
+  function useSingleKeys(slots: readonly number[]): void {
+    for (const slot of slots) laneOf(slot).singleKeyUntilMs = performance.now() + SINGLE_KEY_MS
   }
 
-  function settle(lane: Lane, one: Waiting, reply: EntryReply): void {
+  function settle(lane: Lane, one: QueuedEntry, reply: EntryReply): void {
     if ('stale' in reply) {
       sendAgain(lane, one)
     } else if ('failed' in reply && lane.node !== undefined && isElsewhere(reply.failed)) {
-      keepApart(one.slots)
+      useSingleKeys(one.slots)
       placeAgain(one)
     } else if ('failed' in reply && lane.node !== undefined && rejectsUndeclaredKeys(reply.failed)) {
       useSlotLanes(lane)
       placeAgain(one)
     } else if ('failed' in reply) {
-      // Clients do not look for this error inside of a reply.
+      // Clients do not detect this error inside a reply of the script.
       if (reply.failed.message.startsWith('READONLY')) connection.leave?.(nodeOf(lane))
       fail(one, failureOf(reply.failed))
     } else {
-      ended()
+      removePending()
       one.resolve(reply)
     }
   }
 
-  /** With the next call, before newer entries: the server's time is known now. */
-  function sendAgain(lane: Lane, one: Waiting): void {
+  /** Queues an entry before newer ones, for the next call: the server's time is known now. */
+  function sendAgain(lane: Lane, one: QueuedEntry): void {
     if (one.isSecond) fail(one, failureOf(new Error("the server's clock moved between two calls")))
     else {
       lane.waiting.unshift({ ...one, isSecond: true })
@@ -329,23 +332,23 @@ export function createBatcher(options: BatcherOptions) {
   }
 
   function silenceOf(lane: Lane | undefined): number {
-    for (const { sentMs } of lane?.onWire ?? []) return loop.now() - sentMs
+    for (const { sentMs } of lane?.sentCalls ?? []) return loop.now() - sentMs
     return 0
   }
 
   return {
     /**
      * Decides an entry whose limits are all in one slot, or on one node that passes its test; otherwise it fails with
-     * `NOT_ON_ONE_NODE`. It takes callbacks: every caller has a promise already.
+     * `NOT_ON_ONE_NODE`. Takes callbacks, because each caller already has a promise.
      */
     run(
       entry: Entry,
       call: Call | undefined,
-      resolve: (reply: Decided) => void,
+      resolve: (reply: EntryResult) => void,
       reject: (error: unknown) => void,
     ): void {
       const slots = slotsOf(entry, slotOf)
-      began()
+      addPending()
       place({
         entry,
         slots,
@@ -359,8 +362,8 @@ export function createBatcher(options: BatcherOptions) {
     },
 
     /**
-     * For how long a call to this slot or its node has been unanswered, in event-loop time: infinite without a
-     * connection, 0 if nothing is on the wire.
+     * How long a call to this slot or its node has been without a reply, in event-loop time: infinite without a
+     * connection, 0 if no call is in flight.
      */
     silentMs(slot: number): number {
       const node = connection.nodeOf?.(slot)
@@ -382,21 +385,21 @@ export function createBatcher(options: BatcherOptions) {
 const RESOLVED = Promise.resolve()
 /** How often waiting entries are checked within `maxWaitMs`. */
 const SWEEPS = 4
-/** After a batch of several checks, more are expected to arrive together for this long. */
+/** For this long after a batch of several checks, more checks are expected to arrive at the same time. */
 const BUSY_MS = 10
 /** One more call per millisecond of round trip, so that a check rarely waits for an earlier reply. */
 const MAX_CALLS_FOR_DISTANCE = 32
 /**
- * The most limits in full calls to a server nearby. Calls that were sent together are answered together; with only two of
- * them, this process and the server would take turns, each waiting for the other.
+ * The maximum number of limits in full calls in flight to a nearby server. The replies to calls that were sent together
+ * arrive together; with only two calls, this process and the server would take turns waiting for each other.
  */
-const MAX_LIMITS_ON_WIRE = 256
-/** After a slot was found to be moving, its keys are sent one per call for this long. */
-const APART_MS = 1000
-/** A node that does not accept undeclared keys is tested again after this long. */
+const MAX_LIMITS_IN_FLIGHT = 256
+/** How long the keys of a moving slot are sent one per call. */
+const SINGLE_KEY_MS = 1000
+/** The time until a node that does not accept undeclared keys is tested again. */
 const TEST_AGAIN_MS = 5000
 
-function entryOf({ entry }: Waiting): Entry {
+function entryOf({ entry }: QueuedEntry): Entry {
   return entry
 }
 

@@ -2,14 +2,14 @@ import { storeFailed, TidegateError } from '@tidegate/core'
 
 export const ABANDONED = storeFailed('overload', 'The caller has stopped waiting.')
 
-/** For an entry with limits in several slots that no node can decide in one call at the moment. It was not executed. */
+/** No node can currently decide all limits of the entry in one call. The entry was not executed. */
 export const NOT_ON_ONE_NODE = storeFailed('unreachable', 'The limits are on several nodes of the cluster.')
 
 export function lacksScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
 }
 
-/** The reply of a cluster about several keys while their slot moves; ioredis retries before it reports it. */
+/** Whether a cluster rejected a call with several keys because their slot is moving. ioredis retries it first. */
 export function isMoving(error: unknown): boolean {
   return /^TRYAGAIN|^Too many Cluster redirections.*\b(?:TRYAGAIN|ASK)\b/.test(messageOf(error))
 }
@@ -43,20 +43,20 @@ export function failureOf(error: unknown, lostReason?: string): TidegateError {
   })
 }
 
-/** For a connection that is down for a known reason. */
+/** The error of a call while the connection is down for a known reason. */
 export function unreachable(lostReason: string): TidegateError {
   const reason = withoutPeriod(lostReason)
   return storeFailed('unreachable', `Redis is unreachable: ${reason}.${loginAdvice(reason)}`)
 }
 
-/** What to write if Redis rejects the login. The password that was sent is never shown. */
+/** Advice for a login that Redis rejects. Never contains the password. */
 function loginAdvice(reason: string): string {
   if (reason.startsWith('NOAUTH')) return ' Write the password in the URL: redis://:PASSWORD@host.'
   if (!reason.startsWith('WRONGPASS')) return ''
   return ' Check the user name and the password in the URL: redis://USER:PASSWORD@host.'
 }
 
-/** Some messages of Redis clients end in a period. They become a part of another sentence. */
+/** Removes the period at the end of some client messages, which become a part of another sentence. */
 function withoutPeriod(message: string): string {
   return message.replace(/\.$/, '')
 }

@@ -4,24 +4,24 @@ import type { Lane } from './lane.js'
 import type { ScriptCall } from './protocol.js'
 
 export const NODE_UNKNOWN = new Error('the node is no longer part of the cluster')
-/** After this many attempts the call contains the script itself: another client keeps flushing scripts. */
+/** After this many attempts, send the text of the script, because another client keeps flushing scripts. */
 const MAX_ATTEMPTS = 3
 
 /**
- * Calls the script by its hash, and sends its text if the server lacks it. Each attempt is encoded again, without entries
- * that have been abandoned.
+ * Calls the script by its hash, and sends its text if the server does not have it. Each attempt is encoded again, without
+ * abandoned entries.
  */
 export async function callScript(
   connection: RedisConnection,
   lane: Lane,
-  encodeWanted: () => ScriptCall,
+  encodeCall: () => ScriptCall,
 ): Promise<unknown> {
   try {
-    return await transmit(connection, lane, 'evalsha', encodeWanted())
+    return await transmit(connection, lane, 'evalsha', encodeCall())
   } catch (error) {
     if (!lacksScript(error)) throw error
   }
-  return callWithScript(connection, lane, encodeWanted)
+  return callWithScript(connection, lane, encodeCall)
 }
 
 function transmit(
@@ -36,24 +36,23 @@ function transmit(
 }
 
 /**
- * When the server lacks the script, the first call sends the whole script, which the server then keeps; the others
- * wait for that call and try again. The script is longer than a thousand checks, so not every call of a full
- * connection should carry it.
+ * If the server does not have the script, the first call sends its text, which the server then keeps. Other calls wait for
+ * that call and try again, because the script is longer than a thousand checks.
  */
 async function callWithScript(
   connection: RedisConnection,
   lane: Lane,
-  encodeWanted: () => ScriptCall,
+  encodeCall: () => ScriptCall,
 ): Promise<unknown> {
-  let call = encodeWanted()
+  let call = encodeCall()
   for (let attempt = 2; lane.loading?.script === call.script && attempt <= MAX_ATTEMPTS; attempt++) {
     await lane.loading.call.catch(() => {})
     try {
-      return await transmit(connection, lane, 'evalsha', encodeWanted())
+      return await transmit(connection, lane, 'evalsha', encodeCall())
     } catch (error) {
       if (!lacksScript(error)) throw error
     }
-    call = encodeWanted()
+    call = encodeCall()
   }
   const loading = { script: call.script, call: transmit(connection, lane, 'eval', call) }
   lane.loading = loading

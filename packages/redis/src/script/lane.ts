@@ -1,9 +1,10 @@
 import type { Call } from '@tidegate/core'
 import type { Script } from './load.js'
-import type { Decided, Entry } from './protocol.js'
+import type { Entry, EntryResult } from './protocol.js'
 import { createRoundTrip } from './round-trip.js'
 
-export interface Waiting {
+/** An entry that has not been sent yet. */
+export interface QueuedEntry {
   entry: Entry
   /** The slots of its limits, without repetition. */
   slots: readonly number[]
@@ -11,42 +12,43 @@ export interface Waiting {
   isSecond: boolean
   /** Whether a node has rejected it, because its slot has moved or its keys were not declared. */
   wasRejected: boolean
-  /** Undefined for a caller without a deadline of its own: it waits for at most `maxWaitMs`. */
+  /** Undefined for a caller without its own deadline, which waits for at most `maxWaitMs`. */
   call: Call | undefined
   sinceMs: number
-  resolve: (reply: Decided) => void
+  resolve: (reply: EntryResult) => void
   reject: (error: unknown) => void
 }
 
-export interface OnWire {
+/** A call without a reply yet. */
+export interface SentCall {
   /** In event-loop time. */
   readonly sentMs: number
-  /** How many sweeps it has been unanswered for. */
+  /** The number of sweeps since it was sent. */
   sweeps: number
 }
 
-/** The queue of one slot or of one node of a cluster, and its calls on the wire. On one server all keys are in slot 0. */
+/** The queue of one slot or one node of a cluster, and its calls in flight. On a single server, all keys are in slot 0. */
 export interface Lane {
-  /** The slot, of a lane that declares its keys. */
+  /** The slot of a lane that declares its keys. */
   readonly slot: number | undefined
-  /** The node, of a lane for all slots of a node. */
+  /** The node of a lane for all of its slots. */
   readonly node: string | undefined
-  /** For a node: whether it executes scripts whose keys are not declared. */
+  /** For a node: whether it executes scripts that do not declare their keys. */
   support: 'unknown' | 'testing' | 'yes' | 'no'
-  /** For a node without this support: when it is tested again. */
+  /** For a node without this support: the time of the next test. */
   testAgainMs: number
-  waiting: Waiting[]
-  /** How many limits the waiting entries have. */
+  waiting: QueuedEntry[]
+  /** The number of limits of the waiting entries. */
   limits: number
-  /** Unanswered calls, oldest first. */
-  onWire: Set<OnWire>
+  /** Calls without a reply, oldest first. */
+  sentCalls: Set<SentCall>
   isScheduled: boolean
-  /** Until when more entries are expected to arrive together: the last call had more than one. */
+  /** Until this time, more entries are expected to arrive together, because the last call had more than one. */
   busyUntilMs: number
   roundTrip: ReturnType<typeof createRoundTrip>
-  /** For a slot: until when each call has one key only. The slot is moving, and no node has all of its keys. */
-  apartUntilMs: number
-  /** The call that loads a missing script, and which script. */
+  /** For a slot: until this time, each call has only one key, because the slot is moving and no node has all of its keys. */
+  singleKeyUntilMs: number
+  /** The call that loads a missing script, and the script. */
   loading: { script: Script; call: Promise<unknown> } | undefined
 }
 
@@ -58,24 +60,24 @@ export function createLane(of: { slot: number } | { node: string }): Lane {
     testAgainMs: 0,
     waiting: [],
     limits: 0,
-    onWire: new Set(),
+    sentCalls: new Set(),
     isScheduled: false,
     busyUntilMs: 0,
     roundTrip: createRoundTrip(),
-    apartUntilMs: 0,
+    singleKeyUntilMs: 0,
     loading: undefined,
   }
 }
 
-export function takeFirst(lane: Lane, count: number): Waiting[] {
+export function takeFirst(lane: Lane, count: number): QueuedEntry[] {
   if (count === 0) return []
   const taken = lane.waiting.splice(0, count)
   for (const { entry } of taken) lane.limits -= entry.limits.length
   return taken
 }
 
-/** How many of the first entries fit into a call of at most `maxBatch` limits; a larger entry gets its own call. */
-export function countThatFits(waiting: readonly Waiting[], maxBatch: number): number {
+/** The number of first entries that fit into a call of `maxBatch` limits. A larger entry gets its own call. */
+export function countThatFits(waiting: readonly QueuedEntry[], maxBatch: number): number {
   let count = 0
   let limits = 0
   while (count < waiting.length) {
@@ -86,11 +88,11 @@ export function countThatFits(waiting: readonly Waiting[], maxBatch: number): nu
   return count
 }
 
-/** The same, counting only entries of the first one's key. A take of several keys gets its own call. */
-export function countOfOneKey(waiting: readonly Waiting[], maxBatch: number): number {
+/** Like `countThatFits`, but only for entries with the key of the first one. A take of several keys gets its own call. */
+export function countOfOneKey(waiting: readonly QueuedEntry[], maxBatch: number): number {
   const [first, ...others] = waiting[0]!.entry.limits
   if (others.length > 0) return 1
-  const isOther = ({ entry: { limits } }: Waiting) =>
+  const isOther = ({ entry: { limits } }: QueuedEntry) =>
     limits.length > 1 || limits[0]!.redisKey !== first!.redisKey
   const count = waiting.slice(0, maxBatch).findIndex(isOther)
   return count < 0 ? Math.min(waiting.length, maxBatch) : count

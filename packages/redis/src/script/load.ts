@@ -2,9 +2,9 @@ import { CHECK_SCRIPT } from './lua.generated.js'
 
 export interface Script {
   readonly text: string
-  /** The name of the script in EVALSHA: the SHA-1 of its text. */
+  /** The SHA-1 of the text, for EVALSHA. */
   readonly sha: string
 }
 
-/** The script of every call of the store: the files of `lua/` in one text, written at build time. */
+/** The script of all calls of the store: the files of `lua/`, concatenated at build time. */
 export const SCRIPT: Script = CHECK_SCRIPT

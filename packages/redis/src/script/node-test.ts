@@ -4,12 +4,12 @@ import type { Entry } from './protocol.js'
 
 const PROBE = fixedWindow({ limit: 1, window: '1s', name: 'tidegate' })
 
-/** Resets a key of its own, and so tests the script, its permissions and whether the server accepts writes. */
+/** An entry that resets an unused key, to test the script, its permissions, and whether the server accepts writes. */
 export function probe(prefix: string, key: string): Entry {
   return { kind: 'reset', limits: [{ policy: PROBE, redisKey: redisKey(prefix, PROBE.name, key), cost: 1 }] }
 }
 
-/** Many slots, so that a proxy with several servers behind one address does not pass the test by chance. */
+/** The number of slots in a test: many, so that a proxy in front of several servers does not pass it by chance. */
 const MAX_SLOTS = 16
 const MAX_TRIES = 2000
 

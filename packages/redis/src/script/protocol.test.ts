@@ -32,8 +32,8 @@ describe('rejects a reply that is not a result of the script', () => {
     await expect(storeWithReply(reply).check(request)).rejects.toMatchObject({ code: 'STORE_FAILED' })
   })
 
-  it.each([-3, 2])('a refund of %s for a cost of 1', async (given) => {
-    const refund = storeWithReply([NOW_US, given, 0, 0]).refund({ ...request, timeMs: NOW_US / 1000 })
+  it.each([-3, 2])('a refund of %s for a cost of 1', async (units) => {
+    const refund = storeWithReply([NOW_US, units, 0, 0]).refund({ ...request, timeMs: NOW_US / 1000 })
     await expect(refund).rejects.toMatchObject({ code: 'STORE_FAILED' })
   })
 })

@@ -1,6 +1,6 @@
 import {
   type Decision,
-  firstAnswer,
+  firstDecision,
   idUsed,
   maxOpenDenial,
   type Policy,
@@ -22,37 +22,37 @@ export interface RedisLimit {
 }
 
 /**
- * One unit of work for the script. A take or a reservation of several limits is all or none. `look` is a peek that also
- * repairs a state from another clock, as a denied check does. The cost of a block is its duration in microseconds.
+ * One unit of work for the script. A take or a reservation of several limits is all or none. `repair` is a peek that also
+ * moves a state from another clock, as a denied check does. The cost of a block is its duration in microseconds.
  */
 export type Entry =
   | { kind: 'take'; limits: readonly RedisLimit[] }
-  | { kind: 'peek' | 'look' | 'reset' | 'charge' | 'block'; limits: readonly [RedisLimit] }
+  | { kind: 'peek' | 'repair' | 'reset' | 'charge' | 'block'; limits: readonly [RedisLimit] }
   /** `decidedAt` is the time of the decision, in microseconds. */
   | { kind: 'refund'; limits: readonly [RedisLimit]; decidedAt: number }
-  /** The cost is the requested units. With a `ttlUs` of 0, nothing is charged, as by a `look`. */
+  /** The cost is the number of requested units. With a `ttlUs` of 0 nothing is charged, as in a `repair`. */
   | { kind: 'reserve'; limits: readonly RedisLimit[]; id: string; ttlUs: number; maxOpen: number }
-  /** The cost is the actual one, or `UNDO`. */
+  /** The cost is the actual number of units, or `UNDO`. */
   | { kind: 'settle'; limits: readonly [RedisLimit]; id: string }
   | { kind: 'release' | 'renew'; limits: readonly [RedisLimit] }
-  /** The cost is the fewest units. */
+  /** The cost is the minimum number of units. */
   | { kind: 'takeUpTo'; limits: readonly [RedisLimit]; max: number; divisor: number }
 
-/** The script's result for one entry. `stale`: not executed, because it was sent the wrong calendar windows. */
-export type EntryReply = Decided | { failed: Error } | { stale: true }
+/** The reply for one entry. `stale`: it was not executed, because it was sent with the wrong calendar windows. */
+export type EntryReply = EntryResult | { failed: Error } | { stale: true }
 
 /**
- * One decision for each limit, the units that a refund gave back (1 if a slot was released or renewed), and the result of
- * a settlement or of a `takeUpTo`.
+ * The result of one entry: a decision for each limit, the number of refunded units (1 if a slot was released or renewed),
+ * and the result of a settlement or a `takeUpTo`.
  */
-export interface Decided {
+export interface EntryResult {
   decisions: Decision[]
-  given: number
-  settled?: SettleResult
-  takenUpTo?: TakeUpToResult
+  units: number
+  settlement?: SettleResult
+  takeUpToResult?: TakeUpToResult
 }
 
-/** As the actual cost, takes a reservation back as if it had never been made: its id can be used again. */
+/** The actual cost that undoes a reservation, so that its id can be used again. */
 export const UNDO = -1
 
 /** The numbers and letters of `lua/main.lua`. */
@@ -61,7 +61,7 @@ const KINDS = {
   peek: 1,
   together: 2,
   refund: 3,
-  look: 4,
+  repair: 4,
   reset: 5,
   charge: 6,
   block: 7,
@@ -92,14 +92,14 @@ const MAX_RUN = 1024
 /** One call of the script. */
 export interface ScriptCall {
   script: Script
-  /** What follows the script in the command: the number of declared keys, these keys, and the arguments. */
+  /** The command after the script: the number of declared keys, these keys, and the arguments. */
   args: string[]
 }
 
 /**
- * Writes the input of `lua/main.lua`. `timeUs` is the time for the script to decide by, 0 for the server's own;
- * `serverTimeUs` is the server's time as far as it is known here, for the calendar windows to send. Keys that the
- * command declares must be in one slot of a cluster.
+ * Writes the input of `lua/main.lua`. `timeUs` is the time of the decisions, 0 for the time of the server. `serverTimeUs`
+ * is an estimate of the server's time, which determines the calendar windows to send. On a cluster, all keys that the
+ * command declares must be in one slot.
  */
 export function encode(
   entries: readonly Entry[],
@@ -177,7 +177,7 @@ function argumentsAfter(entry: Entry, policy: Policy, id = ''): string[] | undef
     case 'renew':
       return [id]
     case 'take':
-    case 'look':
+    case 'repair':
       return policy.algorithm === 'concurrency' ? [id] : undefined
     default:
       return undefined
@@ -211,15 +211,15 @@ function windowsOf(policy: Policy, serverTimeUs: number): string {
 }
 
 /**
- * Reads the output of `lua/main.lua`: the server's time, and a result for each entry. An entry whose numbers are invalid
- * fails alone, because the others were decided; a reply that has too few numbers throws.
+ * Reads the output of `lua/main.lua`: the server's time, and a reply for each entry. An entry with invalid numbers fails
+ * alone, because the others were decided. Throws for a reply with too few numbers.
  */
 export function decode(entries: readonly Entry[], reply: unknown): { timeUs: number; replies: EntryReply[] } {
   let reason = 1
   for (const entry of entries) reason += 3 * entry.limits.length
   if (!Array.isArray(reply) || reply.length < reason) throw invalidReply()
   const numbers: readonly unknown[] = reply
-  const timeUs = whole(numbers[0])
+  const timeUs = wholeNumber(numbers[0])
   let at = 1
   const replies = entries.map((entry): EntryReply => {
     const first = at
@@ -231,7 +231,7 @@ export function decode(entries: readonly Entry[], reply: unknown): { timeUs: num
     }
     if (numbers[first] === STALE) return { stale: true }
     try {
-      return decidedOf(entry, timeUs, numbers, first)
+      return resultOf(entry, timeUs, numbers, first)
     } catch (error) {
       return { failed: error as Error }
     }
@@ -239,43 +239,43 @@ export function decode(entries: readonly Entry[], reply: unknown): { timeUs: num
   return { timeUs, replies }
 }
 
-function decidedOf(entry: Entry, now: number, numbers: readonly unknown[], first: number): Decided {
+function resultOf(entry: Entry, now: number, numbers: readonly unknown[], first: number): EntryResult {
   const { policy, cost } = entry.limits[0]!
   switch (entry.kind) {
     case 'refund': {
       const unit = 'd' in policy ? policy.d : 1
-      return { decisions: [], given: whole(numbers[first], cost * unit) / unit }
+      return { decisions: [], units: wholeNumber(numbers[first], cost * unit) / unit }
     }
     case 'release':
     case 'renew':
-      return { decisions: [], given: whole(numbers[first], 1) }
+      return { decisions: [], units: wholeNumber(numbers[first], 1) }
     case 'reset':
     case 'block':
-      return { decisions: [], given: 0 }
+      return { decisions: [], units: 0 }
     case 'charge': {
       const decision = decisionOf(policy, cost, now, numbers, first)
-      const overBy = whole(numbers[first + 2])
-      return { decisions: [{ ...decision, delayMs: 0, charged: cost, overBy }], given: 0 }
+      const overBy = wholeNumber(numbers[first + 2])
+      return { decisions: [{ ...decision, delayMs: 0, charged: cost, overBy }], units: 0 }
     }
     case 'takeUpTo':
-      return { decisions: [], given: 0, takenUpTo: takenUpToOf(policy, entry, now, numbers, first) }
+      return { decisions: [], units: 0, takeUpToResult: takeUpToResultOf(policy, entry, now, numbers, first) }
     case 'settle':
-      return { decisions: [], given: 0, settled: settleResultOf(policy, numbers, first) }
+      return { decisions: [], units: 0, settlement: settleResultOf(policy, numbers, first) }
     case 'reserve': {
-      const flags = entry.limits.map((_, i) => whole(numbers[first + 3 * i]) % 8)
+      const flags = entry.limits.map((_, i) => wholeNumber(numbers[first + 3 * i]) % 8)
       const isReserved = flags.every((flag) => flag & ALLOWED)
       return {
         decisions: entry.limits.map((limit, i) =>
           reserveDecisionOf(limit, entry.id, isReserved, now, numbers, first + 3 * i),
         ),
-        given: 0,
+        units: 0,
       }
     }
     default: {
       const decisions = entry.limits.map((limit, i) =>
         decisionOf(limit.policy, limit.cost, now, numbers, first + 3 * i),
       )
-      return { decisions: hasSlots(entry) ? withSlots(entry, decisions) : decisions, given: 0 }
+      return { decisions: hasSlots(entry) ? withSlots(entry, decisions) : decisions, units: 0 }
     }
   }
 }
@@ -284,7 +284,7 @@ function hasSlots({ limits }: Entry): boolean {
   return limits.some(({ policy }) => policy.algorithm === 'concurrency')
 }
 
-/** Adds the ids of the slots that were acquired, or why there are none. */
+/** Adds the ids of acquired slots, or the reason why there are none. */
 function withSlots({ kind, limits }: Entry, decisions: readonly Decision[]): Decision[] {
   const isTaken = kind === 'take' && decisions.every(({ allowed }) => allowed)
   return decisions.map((decision, i) => {
@@ -295,7 +295,7 @@ function withSlots({ kind, limits }: Entry, decisions: readonly Decision[]): Dec
   })
 }
 
-/** In microseconds: up to 2^53 for a bucket to fill, and as much again if the clock stepped back. */
+/** The maximum wait in microseconds: 2^53 for a bucket to fill, and the same again if the clock stepped back. */
 const MAX_WAIT = 2 ** 54
 const ALLOWED = 1
 const BLOCKED = 2
@@ -309,17 +309,17 @@ function decisionOf(
   numbers: readonly unknown[],
   at: number,
 ): Decision {
-  const packed = whole(numbers[at], 8 * policy.limit + 7)
+  const packed = wholeNumber(numbers[at], 8 * policy.limit + 7)
   const flags = packed % 8
   const allowed = (flags & ALLOWED) !== 0
-  const wait = whole(numbers[at + 2], MAX_WAIT) / 1000
+  const wait = wholeNumber(numbers[at + 2], MAX_WAIT) / 1000
   const decision: Decision = {
     allowed,
     limit: policy.limit,
     cost,
     remaining: (packed - flags) / 8,
     retryAfterMs: allowed ? 0 : wait,
-    resetAfterMs: whole(numbers[at + 1], MAX_WAIT) / 1000,
+    resetAfterMs: wholeNumber(numbers[at + 1], MAX_WAIT) / 1000,
     delayMs: allowed ? wait : 0,
     timeMs: now / 1000,
     policy: policy.name,
@@ -336,31 +336,31 @@ function reserveDecisionOf(
   at: number,
 ): Decision {
   const limit = { policy: policy as RatePolicy, units, cost: Math.min(units, policy.limit) }
-  const flags = whole(numbers[at]) % 8
+  const flags = wholeNumber(numbers[at]) % 8
   if (flags === ALLOWED + OF_RESERVATION) {
-    const remaining = (whole(numbers[at]) - flags) / 8
-    const resetAfter = whole(numbers[at + 1], MAX_WAIT)
-    return firstAnswer(limit, { id, remaining, resetAfter, time: whole(numbers[at + 2]) })
+    const remaining = (wholeNumber(numbers[at]) - flags) / 8
+    const resetAfter = wholeNumber(numbers[at + 1], MAX_WAIT)
+    return firstDecision(limit, { id, remaining, resetAfter, time: wholeNumber(numbers[at + 2]) })
   }
   const decision = decisionOf(policy, units, now, numbers, at)
-  const answer = withReservation(decision, limit, id, isReserved ? limit.cost : 0)
-  return flags === OF_RESERVATION ? maxOpenDenial(answer, decision.retryAfterMs) : answer
+  const reserved = withReservation(decision, limit, id, isReserved ? limit.cost : 0)
+  return flags === OF_RESERVATION ? maxOpenDenial(reserved, decision.retryAfterMs) : reserved
 }
 
-function takenUpToOf(
+function takeUpToResultOf(
   policy: Policy,
   { limits: [{ cost: min }], max }: Extract<Entry, { kind: 'takeUpTo' }>,
   now: number,
   numbers: readonly unknown[],
   at: number,
 ): TakeUpToResult {
-  const isTaken = (whole(numbers[at]) & ALLOWED) !== 0
+  const isTaken = (wholeNumber(numbers[at]) & ALLOWED) !== 0
   if (!isTaken) {
     return { taken: 0, decision: decisionOf(policy, min, now, numbers, at), windowEndMs: undefined }
   }
   const [taken, windowLeft] = String(numbers[at + 2])
     .split(' ')
-    .map((text) => whole(Number(text)))
+    .map((text) => wholeNumber(Number(text)))
   if (taken === undefined || windowLeft === undefined || taken < min || taken > max) throw invalidReply()
   const decision = decisionOf(policy, taken, now, [numbers[at], numbers[at + 1], 0], 0)
   return { taken, decision, windowEndMs: windowLeft === 0 ? undefined : (now + windowLeft) / 1000 }
@@ -370,15 +370,15 @@ function takenUpToOf(
 const SETTLEMENTS = ['unknown', 'ended', 'refunded', 'charged'] as const
 
 function settleResultOf(policy: Policy, numbers: readonly unknown[], at: number): SettleResult {
-  const settlement = SETTLEMENTS[whole(numbers[at], SETTLEMENTS.length - 1)]!
-  const units = whole(numbers[at + 1])
-  const overBy = whole(numbers[at + 2])
+  const settlement = SETTLEMENTS[wholeNumber(numbers[at], SETTLEMENTS.length - 1)]!
+  const units = wholeNumber(numbers[at + 1])
+  const overBy = wholeNumber(numbers[at + 2])
   if (settlement === 'charged') return { settled: true, refunded: 0, charged: units, overBy }
   if (settlement !== 'refunded') return { settled: false, reason: settlement }
   return { settled: true, refunded: 'd' in policy ? units / policy.d : units, charged: 0, overBy: 0 }
 }
 
-function whole(received: unknown, max = Number.MAX_SAFE_INTEGER): number {
+function wholeNumber(received: unknown, max = Number.MAX_SAFE_INTEGER): number {
   const value = typeof received === 'string' && /^\d{16}$/.test(received) ? Number(received) : received
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max) return value
   throw invalidReply()

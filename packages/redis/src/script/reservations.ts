@@ -9,21 +9,21 @@ import {
   type ReserveResult,
   type ResetRequest,
   reserveResult,
+  retryOnFailure,
   type SettleResult,
   type TakeRequest,
   TidegateError,
-  untilAnswered,
 } from '@tidegate/core'
 import { ABANDONED, NOT_ON_ONE_NODE } from './call-errors.js'
-import { type Decided, type Entry, UNDO } from './protocol.js'
+import { type Entry, type EntryResult, UNDO } from './protocol.js'
 
 export interface ReservationsOptions {
   /** Runs an entry; rejects with `NOT_ON_ONE_NODE` if no node can decide all of its limits. */
-  run: (entry: Entry, call?: Call) => Promise<Decided>
+  run: (entry: Entry, call?: Call) => Promise<EntryResult>
   redisKeyOf: (request: ResetRequest) => string
   /** Throws if the store is closed. */
   assertOpen: () => void
-  /** Called with the result of a reserve that was denied only when it was charged, and taken back. */
+  /** Called with the result of a reserve that lost a race: it was denied when it was charged, and then undone. */
   onLostRace: (result: ReserveResult) => void
 }
 
@@ -33,7 +33,7 @@ export function createReservations({ run, redisKeyOf, assertOpen, onLostRace }: 
     { id, ttlMs, maxOpen }: Reserve,
     limits: readonly ReserveLimit[],
     call: Call | undefined,
-    isLook = false,
+    isPeek = false,
   ): Promise<Decision[]> {
     const redisLimits = limits.map(({ policy, key, units }) => {
       return { policy, redisKey: redisKeyOf({ policy, key }), cost: units }
@@ -42,7 +42,7 @@ export function createReservations({ run, redisKeyOf, assertOpen, onLostRace }: 
       kind: 'reserve',
       limits: redisLimits,
       id,
-      ttlUs: isLook ? 0 : ttlMs * 1000,
+      ttlUs: isPeek ? 0 : ttlMs * 1000,
       maxOpen,
     } as const
     return run(entry, call).then(({ decisions }) => decisions)
@@ -55,33 +55,33 @@ export function createReservations({ run, redisKeyOf, assertOpen, onLostRace }: 
     call?: Call,
   ): Promise<SettleResult> {
     const limit = { policy, redisKey: redisKeyOf({ policy, key }), cost: actual }
-    return (await run({ kind: 'settle', limits: [limit], id }, call)).settled!
+    return (await run({ kind: 'settle', limits: [limit], id }, call)).settlement!
   }
 
   /**
-   * Reserves every limit under the same id, each in its slot. If one denies after all (a lost race) or fails, the others
-   * are taken back. Their id stays free, so that the reserve can be repeated.
+   * Reserves every limit under the same id, each in its slot. If one denies (a lost race) or fails, the others are undone.
+   * Their id stays unused, so that the reserve can be repeated.
    */
-  async function reserveEach(request: Reserve, looks: readonly Decision[], call?: Call): Promise<Decision[]> {
-    const answers = await Promise.allSettled(
+  async function reserveEach(request: Reserve, peeks: readonly Decision[], call?: Call): Promise<Decision[]> {
+    const results = await Promise.allSettled(
       request.limits.map(async (limit, i) => {
-        return looks[i]!.repeated ? looks[i]! : (await reserveLimits(request, [limit], call))[0]!
+        return peeks[i]!.repeated ? peeks[i]! : (await reserveLimits(request, [limit], call))[0]!
       }),
     )
-    const decisions = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : undefined))
+    const decisions = results.map((result) => (result.status === 'fulfilled' ? result.value : undefined))
     if (decisions.every((decision) => decision?.allowed)) return decisions as Decision[]
     await Promise.allSettled(
       request.limits.map((limit, i) =>
-        isOurs(answers[i]!) ? settleLimit(limit, request.id, UNDO) : undefined,
+        mayHaveReserved(results[i]!) ? settleLimit(limit, request.id, UNDO) : undefined,
       ),
     )
-    const failure = answers.find((answer) => answer.status === 'rejected')
+    const failure = results.find((result) => result.status === 'rejected')
     if (failure !== undefined) throw failure.reason
-    return decisions.map((decision, i) => (decision!.allowed ? { ...looks[i]!, reserved: 0 } : decision!))
+    return decisions.map((decision, i) => (decision!.allowed ? { ...peeks[i]!, reserved: 0 } : decision!))
   }
 
   return {
-    /** All or nothing. One call of the script, unless a cluster has the limits on several nodes. */
+    /** All or nothing: one call of the script, or several if the limits are on several nodes of a cluster. */
     async reserve(
       requests: readonly TakeRequest[],
       options?: ReserveOptions,
@@ -95,18 +95,18 @@ export function createReservations({ run, redisKeyOf, assertOpen, onLostRace }: 
       } catch (error) {
         if (error !== NOT_ON_ONE_NODE) throw error
       }
-      const looks = (
+      const peeks = (
         await Promise.all(limits.map((limit) => reserveLimits(request, [limit], call, true)))
       ).flat()
-      if (!looks.every(({ allowed }) => allowed)) return reserveResult(request, withNothingReserved(looks))
+      if (!peeks.every(({ allowed }) => allowed)) return reserveResult(request, withNothingReserved(peeks))
       if (call?.abandoned) throw ABANDONED
       assertOpen()
-      const result = reserveResult(request, await reserveEach(request, looks, call))
+      const result = reserveResult(request, await reserveEach(request, peeks, call))
       if (!result.allowed) onLostRace(result)
       return result
     },
 
-    /** One by one, each until it is answered: a settlement that is sent twice has an effect once. */
+    /** Settles each limit separately, and retries it, because a repeated settlement has no further effect. */
     async settle(
       requests: readonly ResetRequest[],
       id: string,
@@ -115,29 +115,29 @@ export function createReservations({ run, redisKeyOf, assertOpen, onLostRace }: 
     ): Promise<SettleResult[]> {
       const limits = parseSettle(requests, id, actual)
       assertOpen()
-      const answers = await Promise.allSettled(
+      const results = await Promise.allSettled(
         limits.map((limit) =>
-          untilAnswered(
+          retryOnFailure(
             () => settleLimit(limit, id, limit.actual, call),
             () => call?.abandoned !== true,
           ),
         ),
       )
-      return answers.map((answer) => {
-        if (answer.status === 'rejected') throw answer.reason
-        return answer.value
+      return results.map((result) => {
+        if (result.status === 'rejected') throw result.reason
+        return result.value
       })
     },
   }
 }
 
-/** Whether a reservation may have been made by this answer. A used id belongs to another one. */
-function isOurs(answer: PromiseSettledResult<Decision>): boolean {
-  if (answer.status === 'fulfilled') return answer.value.allowed && !answer.value.repeated
-  return !(answer.reason instanceof TidegateError && answer.reason.code === 'RESERVATION_ID_USED')
+/** Whether this call may have made a reservation. A used id belongs to another reservation. */
+function mayHaveReserved(result: PromiseSettledResult<Decision>): boolean {
+  if (result.status === 'fulfilled') return result.value.allowed && !result.value.repeated
+  return !(result.reason instanceof TidegateError && result.reason.code === 'RESERVATION_ID_USED')
 }
 
-/** A look reserves nothing; a reservation that is open is still there. */
-function withNothingReserved(looks: readonly Decision[]): Decision[] {
-  return looks.map((look) => (look.repeated ? look : { ...look, reserved: 0 }))
+/** The decisions of peeks, which reserve nothing; a reservation that was already open remains. */
+function withNothingReserved(peeks: readonly Decision[]): Decision[] {
+  return peeks.map((peek) => (peek.repeated ? peek : { ...peek, reserved: 0 }))
 }

@@ -1,5 +1,5 @@
 /**
- * The distance of a server: its shortest recent round trip, of calls that had the wire to themselves. Round trips under
+ * Measures the distance of a server: the shortest recent round trip of calls that were alone in flight. Round trips under
  * load measure the load, not the distance.
  */
 export function createRoundTrip() {

@@ -35,14 +35,14 @@ import { redisKey } from '../keys.js'
 import type { createBatcher } from './batcher.js'
 import { ABANDONED, NOT_ON_ONE_NODE, unreachable } from './call-errors.js'
 import { probe } from './node-test.js'
-import type { Decided, Entry, RedisLimit } from './protocol.js'
+import type { Entry, EntryResult, RedisLimit } from './protocol.js'
 import { createReservations } from './reservations.js'
 
 export interface ScriptStoreOptions {
   connection: RedisConnection
   batcher: ReturnType<typeof createBatcher>
   prefix: string
-  /** The slot of a key. On one server every key has the same. */
+  /** The slot of a key. On a single server, all keys have the same slot. */
   slotOf: (redisKey: string) => number
   /** How long `ready` waits, in milliseconds. */
   readyTimeoutMs: number
@@ -50,7 +50,7 @@ export interface ScriptStoreOptions {
   giveBack: (request: RefundRequest) => unknown
 }
 
-/** A store that runs the script for everything. */
+/** A store in which the script executes every operation. */
 export interface ScriptStore extends AsyncStore, ReturnType<typeof createReservations> {
   charge(request: TakeRequest, call?: Call): Promise<Decision>
   block(request: BlockRequest, call?: Call): Promise<void>
@@ -60,8 +60,8 @@ export interface ScriptStore extends AsyncStore, ReturnType<typeof createReserva
   readonly traits: StoreTraits & { ready(): Promise<void> }
   take(requests: readonly TakeRequest[], call?: Call): Promise<WholeTakeResult>
   close(): Promise<void>
-  /** Whether a take of several slots was denied only when it was charged, and given back. */
-  lostRace(result: TakeResult): boolean
+  /** Whether a take over several slots lost a race: it was denied when it was charged, and then refunded. */
+  hasLostRace(result: TakeResult): boolean
 }
 
 export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
@@ -98,24 +98,24 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
   }
 
   /** Decides one limit. */
-  function decide(kind: 'take' | 'peek' | 'look', request: TakeRequest, call?: Call): Promise<Decision> {
+  function decide(kind: 'take' | 'peek' | 'repair', request: TakeRequest, call?: Call): Promise<Decision> {
     return new Promise((resolve, reject) => {
       const entry = { kind, limits: [limitOf(request)] } as const
       batcher.run(entry, call, ({ decisions }) => resolve(decisions[0]!), reject)
     })
   }
 
-  function run(entry: Entry, call?: Call): Promise<Decided> {
+  function run(entry: Entry, call?: Call): Promise<EntryResult> {
     return new Promise((resolve, reject) => batcher.run(entry, call, resolve, reject))
   }
 
   /**
-   * Charges every limit at once. If one denies after all (a lost race) or fails, the others get their units back:
-   * for a moment this is stricter than necessary, never more generous.
+   * Charges all limits in parallel. If one denies (a lost race) or fails, the others are refunded. For a moment, decisions
+   * can be stricter than necessary, but never more generous.
    */
   async function takeAcrossSlots(
     limits: readonly Limit[],
-    looks: readonly Decision[],
+    peeks: readonly Decision[],
     call: Call | undefined,
   ): Promise<Decision[]> {
     const charges = await Promise.allSettled(limits.map((limit) => decide('take', limit, call)))
@@ -125,14 +125,14 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
       limits.map((limit, i) => {
         const decision = decisions[i]
         if (decision?.allowed === false) return undefined
-        // A slot is released although its answer is lost: it may have been acquired.
+        // Release a slot even if the reply was lost, because it may have been acquired.
         if (limit.policy.algorithm === 'concurrency') return changeSlots('release', [slotOfLimit(limit)])
         return decision && giveBack({ ...limit, timeMs: decision.timeMs })
       }),
     )
     const failure = charges.find((charge) => charge.status === 'rejected')
     if (failure !== undefined) throw failure.reason
-    return decisions.map((decision, i) => (decision!.allowed ? looks[i]! : decision!))
+    return decisions.map((decision, i) => (decision!.allowed ? peeks[i]! : decision!))
   }
 
   const reservations = createReservations({
@@ -152,7 +152,7 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
     return Promise.allSettled(
       slots.map(async ({ policy, key, id }) => {
         const limit = { policy, redisKey: redisKey(prefix, policy.name, key), cost: 1, id }
-        return (await run({ kind, limits: [limit] }, call)).given === 1
+        return (await run({ kind, limits: [limit] }, call)).units === 1
       }),
     )
   }
@@ -162,7 +162,7 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
     check: (request, call) => decide('take', request, call),
     peek: (request, call) => decide('peek', request, call),
 
-    /** All or nothing. One call of the script, unless a cluster has the limits on several nodes. */
+    /** All or nothing: one call of the script, or several if the limits are on several nodes of a cluster. */
     async take(requests, call) {
       const parsed = limitsOf(requests)
       const { limits } = parsed
@@ -178,13 +178,13 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
       } catch (error) {
         if (error !== NOT_ON_ONE_NODE) throw error
       }
-      const looks = await Promise.all(limits.map((limit) => decide('look', limit, call)))
-      if (!looks.every(({ allowed }) => allowed)) return resultOf(looks)
+      const peeks = await Promise.all(limits.map((limit) => decide('repair', limit, call)))
+      if (!peeks.every(({ allowed }) => allowed)) return resultOf(peeks)
       if (call?.abandoned) throw ABANDONED
-      // The take was made before `close`, so it fails like every other pending call.
+      // The take began before `close`, so it fails like other pending calls.
       if (isClosed)
         throw new TidegateError('STORE_FAILED', 'The store was closed before the limits were charged.')
-      const result = resultOf(await takeAcrossSlots(limits, looks, call))
+      const result = resultOf(await takeAcrossSlots(limits, peeks, call))
       if (!result.allowed) lostRaces.add(result)
       return result
     },
@@ -204,7 +204,7 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
       assertOpen()
       const { key, min, max, divisor } = request
       const limit = { policy, redisKey: redisKey(prefix, policy.name, key), cost: min }
-      return (await run({ kind: 'takeUpTo', limits: [limit], max, divisor }, call)).takenUpTo!
+      return (await run({ kind: 'takeUpTo', limits: [limit], max, divisor }, call)).takeUpToResult!
     },
 
     async block(request, call) {
@@ -227,31 +227,31 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
       assertOpen()
       const limit = { policy, redisKey: redisKey(prefix, policy.name, key), cost }
       const decidedAt = Math.round(timeMs * 1000)
-      return (await run({ kind: 'refund', limits: [limit], decidedAt }, call)).given
+      return (await run({ kind: 'refund', limits: [limit], decidedAt }, call)).units
     },
 
     async reset({ policy, key }, call) {
       assertPolicy(policy)
       assertKey(key)
       assertOpen()
-      // In the queue of the checks: those made before it are decided before it.
+      // Uses the queue of the checks, so that earlier checks are decided before the reset.
       const limit = { policy, redisKey: redisKey(prefix, policy.name, key), cost: 1 }
       await run({ kind: 'reset', limits: [limit] }, call)
     },
 
     async release(slots, call) {
-      return (await changeSlots('release', slots, call)).map((answer) => {
-        if (answer.status === 'rejected') throw answer.reason
-        return answer.value
+      return (await changeSlots('release', slots, call)).map((result) => {
+        if (result.status === 'rejected') throw result.reason
+        return result.value
       })
     },
 
-    /** Rejects if no slot was answered. */
+    /** Rejects if every call failed. */
     async renew(slots, call) {
-      const answers = await changeSlots('renew', slots, call)
-      const failure = answers.find((answer) => answer.status === 'rejected')
-      if (failure !== undefined && answers.every(({ status }) => status === 'rejected')) throw failure.reason
-      return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : undefined))
+      const results = await changeSlots('renew', slots, call)
+      const failure = results.find((result) => result.status === 'rejected')
+      if (failure !== undefined && results.every(({ status }) => status === 'rejected')) throw failure.reason
+      return results.map((result) => (result.status === 'fulfilled' ? result.value : undefined))
     },
 
     async close() {
@@ -282,7 +282,7 @@ export function createScriptStore(options: ScriptStoreOptions): ScriptStore {
         Math.max(0, ...requests.map((request) => batcher.silentMs(slotOfRequest(request)))),
     },
 
-    lostRace: (result) => lostRaces.has(result),
+    hasLostRace: (result) => lostRaces.has(result),
   }
 }
 
@@ -291,7 +291,7 @@ function slotOfLimit({ policy, key, id }: Limit): SlotRequest {
 }
 
 async function withTimeout<T>(
-  answer: Promise<T>,
+  result: Promise<T>,
   ms: number,
   waitsFor: () => string | undefined,
 ): Promise<T> {
@@ -299,12 +299,12 @@ async function withTimeout<T>(
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       const reason = waitsFor()
-      const message = `Redis did not answer within ${ms} ms${reason === undefined ? '' : `: ${reason}`}.`
+      const message = `Redis did not respond within ${ms} ms${reason === undefined ? '' : `: ${reason}`}.`
       reject(storeFailed('timeout', message))
     }, ms)
   })
   try {
-    return await Promise.race([answer, timeout])
+    return await Promise.race([result, timeout])
   } finally {
     clearTimeout(timer)
   }

@@ -149,7 +149,7 @@ export const PUBLIC = []
 /** A token is required only if the configuration has callers. */
 export const CALLER = [{}, ...ADMIN]
 
-/** The same for proxies, which send their token in a header of its own. */
+/** Like `CALLER`, for proxies, which send their token in a separate header. */
 export const FORWARD_AUTH_CALLER = [{}, { forwardAuthToken: [] }]
 
 /** The id of a reservation or of a slot. */

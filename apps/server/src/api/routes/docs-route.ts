@@ -16,6 +16,19 @@ const schema = {
   },
 }
 
+/** Dark if the dashboard is: by the user's choice, else as the system. */
+const THEME_SCRIPT = `const system = matchMedia('(prefers-color-scheme: dark)')
+function applyTheme() {
+  let chosen = null
+  try {
+    chosen = localStorage.getItem('tidegate-theme')
+  } catch {}
+  document.documentElement.classList.toggle('dark-mode', chosen === null ? system.matches : chosen === 'dark')
+}
+system.addEventListener('change', applyTheme)
+applyTheme()
+`
+
 /** The OpenAPI document, and Swagger UI to read it and to send requests. */
 export function docsRoutes(app: FastifyInstance): void {
   let json = ''
@@ -37,7 +50,7 @@ export function docsRoutes(app: FastifyInstance): void {
     await scope.register(swaggerUi, {
       routePrefix: '/docs',
       staticCSP: PAGE_POLICY,
-      theme: { title: 'Tidegate API' },
+      theme: { title: 'Tidegate API', js: [{ filename: 'theme.js', content: THEME_SCRIPT }] },
       uiConfig: {
         layout: 'BaseLayout',
         deepLinking: true,
@@ -46,6 +59,8 @@ export function docsRoutes(app: FastifyInstance): void {
         displayRequestDuration: true,
         displayOperationId: false,
         docExpansion: 'list',
+        // The list of schemas starts closed: it is longer than that of the operations.
+        defaultModelsExpandDepth: 0,
       },
     })
   })

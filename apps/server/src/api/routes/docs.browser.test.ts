@@ -73,6 +73,17 @@ describe('/docs in a browser', () => {
     expect(await live.innerText()).toContain('200')
   })
 
+  it('is dark if the dashboard is: by choice, else as the system', async () => {
+    const isDark = () => page.evaluate("document.documentElement.classList.contains('dark-mode')")
+    expect(await isDark()).toBe(false)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expect.poll(isDark).toBe(true)
+    await page.evaluate("localStorage.setItem('tidegate-theme', 'light')")
+    await page.reload()
+    await page.locator('.opblock').first().waitFor()
+    expect(await isDark()).toBe(false)
+  })
+
   it('violates no content security policy and loads nothing from elsewhere', () => {
     expect(faults).toStrictEqual([])
   })

@@ -154,7 +154,7 @@ function fileSchema(
           default: '30s',
         }),
         responseTimeout: duration({
-          description: 'How long a client may read nothing of a response before its connection is closed.',
+          description: 'How long a client may pause reading a response before its connection is closed.',
           default: '30s',
         }),
         keepAliveTimeout: duration({

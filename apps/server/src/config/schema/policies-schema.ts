@@ -75,7 +75,7 @@ export function policiesSchema({ word, wholeNumber, quantity, trueOrFalse, flag 
         default: '100ms',
       }),
       share: quantity({
-        description: 'The part of the limit that all instances together may hold, above 0 to 1.',
+        description: 'The fraction of the limit that all instances together may hold, above 0 and at most 1.',
         default: 0.05,
       }),
     },

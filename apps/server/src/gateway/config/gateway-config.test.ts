@@ -165,7 +165,10 @@ describe.each(PLACES)("Spring's routes under %s", (_, fileOf) => {
     expect(limited!.limits.limits).toMatchObject([{ cost: 2, emptyKeyStatus: 403 }])
     expect(limited).toMatchObject({ maxBodyBytes: 1_048_576, preserveHost: true, retry: { retries: 2 } })
     expect(light!.timeouts).toStrictEqual({ connectMs: 200, headersMs: 300, bodyMs: 30_000 })
-    expect(moved!.answer).toStrictEqual({ status: 301, headers: { location: 'https://acme.example/new' } })
+    expect(moved!.fixedResponse).toStrictEqual({
+      status: 301,
+      headers: { location: 'https://acme.example/new' },
+    })
 
     const request = gatewayRequest({
       target: '/api/v1/users?page=2',

@@ -106,8 +106,8 @@ export function createRouteReader(document: ConfigDocument, options: RouteReader
     const limits = limitsOf(document, filters)
     const isWebSocket = webSocket === true || upstreams.isWebSocket
     const budgets = budgetsOf(document, filters, limits, isWebSocket)
-    const answer = answerOf(filters, upstreams.isNone)
-    if (upstreams.isNone && upstreams.origins.length === 0 && answer === undefined) {
+    const fixedResponse = fixedResponseOf(filters, upstreams.isNone)
+    if (upstreams.isNone && upstreams.origins.length === 0 && fixedResponse === undefined) {
       document.addError([...path, 'uri'], 'no://op needs a filter that responds: RedirectTo or SetStatus')
     }
     if (!document.isValid(path)) return undefined
@@ -123,7 +123,7 @@ export function createRouteReader(document: ConfigDocument, options: RouteReader
       budgets,
       requestFilters: filters.flatMap(({ request }) => request ?? []),
       responseFilters: filters.flatMap(({ response }) => response ?? []),
-      answer,
+      fixedResponse,
       preserveHost: filters.some(({ preserveHost }) => preserveHost === true),
       maxBodyBytes: lastOf(filters, 'maxBodyBytes'),
       retry: lastOf(filters, 'retry') ?? defaultRetry(upstreams.origins.length),
@@ -222,9 +222,9 @@ function assertFound<T>(value: T | undefined, field: string, name: string, names
   throw invalid(`${quote(name)} is not defined in the file; ${advice}`, field)
 }
 
-function answerOf(filters: readonly FilterEffect[], isNone: boolean): Route['answer'] {
-  const answer = lastOf(filters, 'answer')
-  if (answer !== undefined) return answer
+function fixedResponseOf(filters: readonly FilterEffect[], isNone: boolean): Route['fixedResponse'] {
+  const fixedResponse = lastOf(filters, 'fixedResponse')
+  if (fixedResponse !== undefined) return fixedResponse
   const status = lastOf(filters, 'status')
   return isNone && status !== undefined ? { status, headers: {} } : undefined
 }

@@ -102,14 +102,21 @@ describe('limits of a Spring file', () => {
     ['', "the default bean of Spring is not available, so the client's address is counted"],
     [
       'key-resolver: "#{@ipKeyResolver}"',
-      "the bean ipKeyResolver is not available; by its name, the client's address is counted",
+      "the bean ipKeyResolver is not available; judging by its name, the client's address is counted",
     ],
     [
       'key-resolver: "#{@pathKeyResolver}"',
-      'the bean pathKeyResolver is not available; by its name, the path is counted',
+      'the bean pathKeyResolver is not available; judging by its name, the path is counted',
     ],
   ])('are kept with a warning if the bean is not available: %s', (args, warning) => {
     expect(limited(args)).toMatchObject({ warnings: [expect.stringContaining(warning)] })
+  })
+
+  it('have the position of their first key if they are written with dotted keys', () => {
+    const yaml = `${ROUTE}spring.cloud.gateway.default-filters[0].name: RequestRateLimiter\n`
+    expect(loadConfig({ text: yaml, env: {} })).toMatchObject({
+      errors: [{ line: 2, path: 'spring.cloud.gateway.default-filters[0]' }],
+    })
   })
 
   it('are an error if the bean is unknown', () => {

@@ -40,8 +40,8 @@ const WARNINGS: readonly (readonly [path: string, warning: string])[] = [
   ['spring.webflux.base-path', 'has no effect: routes are for whole paths; write it into their predicates'],
 ]
 
-/** Warnings about options beside the routes, in each of their places. */
-const BESIDE_ROUTES: Readonly<Record<string, string>> = {
+/** Warnings about options next to the routes, in each of their places. */
+const NEXT_TO_ROUTES: Readonly<Record<string, string>> = {
   'discovery.locator.enabled':
     'has no effect: only the routes of the file are used; write a route for each service',
   'redis-rate-limiter': 'has no effect; write the numbers into args of each RequestRateLimiter',
@@ -77,15 +77,15 @@ export function reportSpringSections(document: ConfigDocument): void {
   }
   report(
     'server',
-    'is only used in files with a section spring; for the port of the gateway write gateway: { listen: 8080 }',
+    'is only used in files with a spring section; for the port of the gateway write gateway: { listen: 8080 }',
   )
   report('logging', 'is not used here; write log: { level: debug }')
   report('management', 'is not used here: /actuator is always available; remove it')
-  report('resilience4j', 'is only used in files with a section spring; remove it')
+  report('resilience4j', 'is only used in files with a spring section; remove it')
 }
 
 function errorOf(document: ConfigDocument, { path }: UnusedOption): string | undefined {
-  const beside = placeIn(path)
+  const subpath = placeIn(path)
   if (/^SPRING_CLOUD_GATEWAY_/.test(String(path[0]))) {
     return 'is an environment variable: routes and filters in the environment are not read; write them into this file, and unset the variable'
   }
@@ -93,21 +93,21 @@ function errorOf(document: ConfigDocument, { path }: UnusedOption): string | und
     const suggestion = nearSection(document, String(path[0]))
     return suggestion && `unknown option; did you mean ${quote(suggestion)}?`
   }
-  if (beside === undefined) {
+  if (subpath === undefined) {
     const suggestion = nearPlace(path)
     return suggestion && `unknown option; did you mean ${quote(suggestion)}?`
   }
-  if (beside[0] === 'mvc' || beside.join('.') === 'server.webmvc') {
+  if (subpath[0] === 'mvc' || subpath.join('.') === 'server.webmvc') {
     return 'is not supported; write the routes under spring.cloud.gateway.server.webflux'
   }
-  if (beside.length === 1 && (beside[0] === 'filters' || beside[0] === 'predicates')) {
-    const defaults = beside[0] === 'filters' ? '; for all routes, write default-filters' : ''
+  if (subpath.length === 1 && (subpath[0] === 'filters' || subpath[0] === 'predicates')) {
+    const defaults = subpath[0] === 'filters' ? '; for all routes, write default-filters' : ''
     return `unknown option; write it into a route${defaults}`
   }
   const parent = document.schemaAt(path.slice(0, -1))
   const options = Object.keys(parent?.properties ?? {})
   const name = String(path.at(-1))
-  if (Object.keys(BESIDE_ROUTES).some((start) => isInside(beside, start))) return undefined
+  if (Object.keys(NEXT_TO_ROUTES).some((start) => isInside(subpath, start))) return undefined
   const suggestion = misspelledOption(name, options)
   return suggestion && `unknown option; did you mean ${quote(suggestion)}?`
 }
@@ -115,11 +115,11 @@ function errorOf(document: ConfigDocument, { path }: UnusedOption): string | und
 function warningOf({ path, value, keys }: UnusedOption): string | undefined {
   const entry = WARNINGS.find(([start]) => isInside(path, start))
   if (entry !== undefined) return entry[1]
-  const beside = placeIn(path)
-  if (beside !== undefined) {
+  const subpath = placeIn(path)
+  if (subpath !== undefined) {
     // A disabled feature has no effect in Spring either.
-    if (beside.at(-1) === 'enabled' && value === false) return undefined
-    return Object.entries(BESIDE_ROUTES).find(([start]) => isInside(beside, start))?.[1]
+    if (subpath.at(-1) === 'enabled' && value === false) return undefined
+    return Object.entries(NEXT_TO_ROUTES).find(([start]) => isInside(subpath, start))?.[1]
   }
   // Names of loggers and of metrics are not options.
   const isAboutNames = path[0] === 'logging' || path[0] === 'management'

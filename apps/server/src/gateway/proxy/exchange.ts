@@ -29,7 +29,7 @@ export interface Exchange {
   readonly body: RequestBody | undefined
   /** The token budgets that count the request; undefined if there are none. */
   readonly budget: RequestBudget | undefined
-  /** How long the client may read nothing of a pending response. */
+  /** How long the client may pause reading a pending response. */
   readonly bodyIdleMs: number
   /** Set for a WebSocket upgrade. */
   readonly upgrade: Upgrade | undefined

@@ -16,11 +16,11 @@ export function sendProblem(
   const isProblem = prefersProblem(request.headers.accept)
   const body = JSON.stringify(isProblem ? problemBody(error, pathOf(request)) : errorBody(error))
   const contentType = isProblem ? 'application/problem+json' : 'application/json; charset=utf-8'
-  return answer(response, status, { ...headers, 'content-type': contentType }, body)
+  return sendResponse(response, status, { ...headers, 'content-type': contentType }, body)
 }
 
 /** Sends a response of the gateway. Returns the size of the body. Aborts if the response of the upstream has begun. */
-export function answer(
+export function sendResponse(
   response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string | string[]>>,

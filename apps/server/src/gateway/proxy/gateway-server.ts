@@ -20,8 +20,9 @@ export interface ServerOptions {
 }
 
 export interface Tls {
-  /** Both in PEM. */
+  /** The private key, as PEM. */
   readonly key: string
+  /** The certificate chain, as PEM. */
   readonly cert: string
   /** Whether clients may use HTTP/2. */
   readonly http2: boolean

@@ -6,7 +6,6 @@ import { BAD_EXPECTATION, hasBadExpectation, problemOf } from '../../http/strict
 import { GatewayRequestFacts } from '../request/request-facts.js'
 import { NoCanonicalPath, type ResponseHead, type RouteDecision } from '../route.js'
 import type { ActiveRoute } from '../routing/active-routes.js'
-import { answerCors } from './answer-cors.js'
 import { discardBody } from './discard-body.js'
 import { forward } from './forward.js'
 import { forwardWithinBudget, holdMemory, TOO_MANY_BODIES } from './forward-within-budget.js'
@@ -14,6 +13,7 @@ import { headerBytesOf, isHttp2, problemOfHttp2 } from './http2.js'
 import { hasBody, RequestBody, tooLarge } from './request-body.js'
 import { type GatewayState, RequestContext } from './request-context.js'
 import { flatOf, forwardOf, headersToSend, isLoop, withoutBodyHeaders } from './request-headers.js'
+import { respondToCors } from './respond-to-cors.js'
 import type { Upgrade } from './web-socket.js'
 
 const UNLIMITED: RouteDecision = { denial: undefined, headers: {}, holdMs: 0 }
@@ -75,7 +75,7 @@ function begin(context: RequestContext): void {
   const peer = routing.peerOf(message.socket)
   const request = new GatewayRequestFacts(message, target, peer, routing.proxies, Date.now())
   context.request = request
-  if (routing.cors.length > 0 && answerCors(context, request)) return
+  if (routing.cors.length > 0 && respondToCors(context, request)) return
   const activeRoute = routing.find(request)
   if (activeRoute === undefined) return void context.reject(404, 'No route matches this request.')
   context.activeRoute = activeRoute
@@ -139,15 +139,15 @@ function pass(
   const { message, response, routing, upgrade } = context
   const { bodyIdleMs, minBodyRate } = context.state
   const { route } = activeRoute
-  const { answer, requestFilters, responseFilters } = route
-  if (answer !== undefined) {
+  const { fixedResponse, requestFilters, responseFilters } = route
+  if (fixedResponse !== undefined) {
     const head: ResponseHead = {
-      status: answer.status,
-      headers: new Map(Object.entries({ ...rateLimitHeaders, ...answer.headers })),
+      status: fixedResponse.status,
+      headers: new Map(Object.entries({ ...rateLimitHeaders, ...fixedResponse.headers })),
     }
     for (const filter of responseFilters) filter(head, request)
     // Response filters cannot change the status: a redirect needs its 3xx.
-    return void context.respond(answer.status, Object.fromEntries(head.headers), '')
+    return void context.respond(fixedResponse.status, Object.fromEntries(head.headers), '')
   }
   const length = message.headers['content-length']
   // A fallback has no body: it has been sent to the upstream that failed.

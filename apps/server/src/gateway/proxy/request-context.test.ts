@@ -137,7 +137,7 @@ describe('a limit', () => {
 describe('a route that responds without an upstream', () => {
   it('responds once its limits allow the request', async () => {
     gateway = await gatewayTo({
-      answer: { status: 308, headers: { location: 'https://example.com/' } },
+      fixedResponse: { status: 308, headers: { location: 'https://example.com/' } },
       limiter: () => ({ denial: undefined, headers: { 'x-ratelimit-limit': '9' }, holdMs: 0 }),
     })
     const response = await fetch(gateway.url, { redirect: 'manual' })
@@ -148,7 +148,7 @@ describe('a route that responds without an upstream', () => {
 
   it('has the headers of filters, and its own status', async () => {
     gateway = await gatewayTo({
-      answer: { status: 401, headers: { location: '/there' } },
+      fixedResponse: { status: 401, headers: { location: '/there' } },
       responseFilters: [
         (head) => {
           head.status = 200
@@ -163,7 +163,7 @@ describe('a route that responds without an upstream', () => {
   })
 
   it.each([204, 304])('with status %d has no Content-Length', async (status) => {
-    gateway = await gatewayTo({ answer: { status, headers: {} } })
+    gateway = await gatewayTo({ fixedResponse: { status, headers: {} } })
     const response = await fetch(gateway.url)
     expect(response.status).toBe(status)
     expect(response.headers.get('content-length')).toBe(null)

@@ -12,7 +12,7 @@ import type { AccessLog, FinishedRequest } from './access-log.js'
 import { watchDelivery } from './delivery.js'
 import { discardBody } from './discard-body.js'
 import type { Exchange } from './exchange.js'
-import { answer, sendProblem } from './gateway-response.js'
+import { sendProblem, sendResponse } from './gateway-response.js'
 import type { Upgrade } from './web-socket.js'
 
 /** State shared by all requests of a gateway. */
@@ -90,7 +90,7 @@ export class RequestContext {
   /** Responds without an upstream. */
   respond(status: number, headers: Headers, body: string): void {
     discardBody(this.message, this.response)
-    this.bytes = answer(this.response, status, this.withOwnHeaders(headers), body)
+    this.bytes = sendResponse(this.response, status, this.withOwnHeaders(headers), body)
     watchDelivery(this.response, this.state.bodyIdleMs)
   }
 

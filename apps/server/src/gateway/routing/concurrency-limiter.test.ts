@@ -225,7 +225,7 @@ describe('the slot is released once when', () => {
   })
 
   it('the gateway responds itself', async () => {
-    await start({ upstreams: [], answer: { status: 204, headers: {} } })
+    await start({ upstreams: [], fixedResponse: { status: 204, headers: {} } })
     expect((await fetch(gateway.url)).status).toBe(204)
     await isFree()
     expect(released).toHaveLength(1)

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { gatewayRequest } from '../../../test/gateway-request.js'
 import type { Predicate } from '../route.js'
-import { createRouter, type Routed } from './router.js'
+import { createRouter, type RouteEntry } from './router.js'
 
 const always: Predicate = { matches: () => true }
 const never: Predicate = { matches: () => false }
 
-function routed(route: string, order: number, ...predicates: Predicate[]): Routed<string> {
+function routed(route: string, order: number, ...predicates: Predicate[]): RouteEntry<string> {
   return { route, order, predicates }
 }
 

@@ -1,7 +1,7 @@
 import type { GatewayRequest, Predicate, Weight } from '../route.js'
 
 /** A route with the conditions for choosing it. */
-export interface Routed<Route> {
+export interface RouteEntry<Route> {
   readonly route: Route
   /** Routes are tried by ascending order, then by their position in the file. */
   readonly order: number
@@ -20,7 +20,7 @@ type Condition = (request: GatewayRequest, draw: Draw) => boolean
 
 /** `random` returns numbers from 0 (inclusive) to 1 (exclusive). */
 export function createRouter<Route>(
-  routes: readonly Routed<Route>[],
+  routes: readonly RouteEntry<Route>[],
   random: () => number = Math.random,
 ): Router<Route> {
   const shares = sharesOf(routes)
@@ -59,7 +59,7 @@ export function createRouter<Route>(
 }
 
 /** Assigns each weight its interval of the numbers from 0 to 1. */
-function sharesOf(routes: readonly Routed<unknown>[]): Map<Weight, { from: number; to: number }> {
+function sharesOf(routes: readonly RouteEntry<unknown>[]): Map<Weight, { from: number; to: number }> {
   const groups = new Map<string, Weight[]>()
   for (const { predicates } of routes) {
     for (const { weight } of predicates) {

@@ -90,7 +90,7 @@ export function flag(value: unknown): boolean {
   throw invalid(`must be true or false, got ${formatValue(value)}`)
 }
 
-/** A list, or one text separated by commas. */
+/** A list, or a string separated by commas. */
 export function listOf<T>(read: Read<T>, mayBeEmpty = false): Read<readonly T[]> {
   return (value) => {
     const items = typeof value === 'string' ? value.split(',').map((item) => item.trim()) : [value].flat()

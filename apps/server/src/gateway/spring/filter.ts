@@ -23,7 +23,7 @@ export interface FilterEffect {
   readonly denialStatus?: number
   /** Whether requests are held until the leaky bucket releases them. */
   readonly queue?: boolean
-  readonly answer?: NonNullable<Route['answer']>
+  readonly fixedResponse?: NonNullable<Route['fixedResponse']>
   /** The status of the response, from the upstream or of a route without upstream. */
   readonly status?: number
   readonly preserveHost?: boolean

@@ -5,14 +5,14 @@ import { reasonOf } from './upstream-state.js'
 import type { Upstream } from './upstreams.js'
 
 /** The health of an upstream. */
-interface Watched {
+interface UpstreamHealth {
   readonly isHealthy: boolean
 }
 
 /** Probes upstreams. Routes with the same check of the same upstream share one probe. */
 export interface HealthChecks {
   /** Each call needs a matching `leave`. */
-  watch(upstream: Upstream, check: HealthCheck): Watched
+  watch(upstream: Upstream, check: HealthCheck): UpstreamHealth
   leave(upstream: Upstream, check: HealthCheck): void
 }
 

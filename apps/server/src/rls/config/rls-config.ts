@@ -17,7 +17,7 @@ export interface RlsConfig {
 export interface RlsTls {
   readonly certFile: string
   readonly keyFile: string
-  /** Clients must have a certificate of this authority. Undefined: clients need none. */
+  /** Clients must have a certificate issued by this authority. Undefined: clients need none. */
   readonly clientCaFile: string | undefined
 }
 
@@ -30,7 +30,7 @@ export interface RlsSettings {
   /** Whether every rule is in quota mode. */
   readonly quotaMode: boolean
   readonly mergeDomains: boolean
-  /** The part of a limit from which hits count as near it. */
+  /** Hits above this fraction of a limit count as near the limit. */
   readonly nearLimitRatio: number
   readonly onStoreFailure: 'error' | 'open' | 'closed' | 'local'
   readonly instances: number

@@ -19,13 +19,14 @@ export function rlsSchema(values: Values): JsonSchema {
       certFile: text({ description: 'The certificate chain, as PEM.', examples: ['/etc/tidegate/tls.crt'] }),
       keyFile: text({ description: 'Its private key, as PEM.', examples: ['/etc/tidegate/tls.key'] }),
       clientCaFile: text({
-        description: 'Clients must have a certificate of this authority. Default: clients need none.',
+        description: 'Clients must have a certificate issued by this authority. Default: clients need none.',
         examples: ['/etc/tidegate/clients.crt'],
       }),
     }),
     connections: connectionsSchema(values),
     responseHeaders: flag({
-      description: 'Whether Envoy adds headers of the nearest limit to responses; an object names them.',
+      description:
+        'Whether Envoy adds headers about the most restrictive limit to responses; an object sets their names.',
       default: false,
       examples: [true],
       additionalProperties: false,
@@ -57,7 +58,7 @@ export function rlsSchema(values: Values): JsonSchema {
       default: false,
     }),
     nearLimitRatio: quantity({
-      description: 'The part of a limit from which hits count as near the limit.',
+      description: 'Hits above this fraction of a limit count as near the limit.',
       minimum: 0,
       maximum: 1,
       default: 0.8,

@@ -12,24 +12,34 @@ const NAMES = ['', 'ratelimit', 'envoy.service.ratelimit.v3.RateLimitService']
 
 export interface GrpcHealth {
   isServing(): boolean
-  /** Calls the listener at each change. Returns a function that stops it. */
-  subscribe(listener: () => void): () => void
+  /** Calls `onChange` at each change, and `onEnd` at the end. Returns a function that stops both. */
+  subscribe(onChange: () => void, onEnd: () => void): () => void
   set(isServing: boolean): void
+  /** The server stops: it is not serving, and watching ends. */
+  end(): void
 }
 
 export function createGrpcHealth(): GrpcHealth {
-  const listeners = new Set<() => void>()
+  const watchers = new Set<{ onChange: () => void; onEnd: () => void }>()
   let isServing = true
+
+  function set(serving: boolean): void {
+    if (serving === isServing) return
+    isServing = serving
+    for (const { onChange } of watchers) onChange()
+  }
+
   return {
     isServing: () => isServing,
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
+    subscribe(onChange, onEnd) {
+      const watcher = { onChange, onEnd }
+      watchers.add(watcher)
+      return () => watchers.delete(watcher)
     },
-    set(serving) {
-      if (serving === isServing) return
-      isServing = serving
-      for (const listener of listeners) listener()
+    set,
+    end() {
+      set(false)
+      for (const { onEnd } of watchers) onEnd()
     },
   }
 }
@@ -57,11 +67,11 @@ export function healthMethods(health: GrpcHealth): [path: string, method: GrpcMe
     [
       '/grpc.health.v1.Health/Watch',
       {
-        stream(message, write) {
+        stream(message, write, end) {
           const isKnown = NAMES.includes(nameIn(message))
           const send = () => write(response(isKnown ? statusNow() : SERVICE_UNKNOWN))
           send()
-          return health.subscribe(send)
+          return health.subscribe(send, end)
         },
       },
     ],

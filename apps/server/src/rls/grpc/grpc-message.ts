@@ -40,7 +40,7 @@ export function createMessageReader(encoding: string, maxBytes: number): Message
       if (bytes >= PREFIX_BYTES) expectedBytes ??= lengthOf(Buffer.concat([...chunks, chunk]), maxBytes)
       if (expectedBytes !== undefined && bytes > expectedBytes)
         throw new GrpcError(STATUS.internal, 'The call must have one message.')
-      // A copy of a part: a chunk keeps everything in memory that was read from the connection at once.
+      // Copy a part of a message, because its chunk keeps the whole read buffer of the connection in memory.
       chunks.push(bytes === expectedBytes ? chunk : copyOf(chunk))
     },
 

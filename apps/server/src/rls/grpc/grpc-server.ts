@@ -100,8 +100,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     streams: streams.counts,
     async close(timeoutMs) {
       const closed = new Promise((resolve) => server.close(resolve))
+      // Sockets, because a closed session waits for its client to close the connection too.
       const timeout = setTimeout(() => {
-        for (const session of sessions) session.destroy()
+        for (const socket of connectionsOf(server)) socket.destroy()
       }, timeoutMs)
       const all = [...sessions].map((session) => {
         const ended = once(session, 'close')
@@ -129,8 +130,15 @@ function http2Server(tls: RlsTls | undefined): Http2Server | Http2SecureServer {
     ...options,
     key: readFileSync(tls.keyFile),
     cert: readFileSync(tls.certFile),
-    ...(clientCaFile === undefined ? {} : { ca: readFileSync(clientCaFile), requestCert: true }),
+    ...(clientCaFile === undefined ? {} : { ca: readCertificates(clientCaFile), requestCert: true }),
   })
+}
+
+/** Throws if the file has no certificate: Node would start, and then reject every client. */
+function readCertificates(file: string): string {
+  const text = readFileSync(file, 'utf8')
+  if (/-----BEGIN (X509 |TRUSTED )?CERTIFICATE-----/.test(text)) return text
+  throw new Error(`clientCaFile of rls.tls must have a certificate, as PEM, got ${file}`)
 }
 
 /** Closes a session whose client does not respond to pings. */

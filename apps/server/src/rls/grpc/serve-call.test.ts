@@ -163,6 +163,16 @@ describe('a call', () => {
   })
 })
 
+it('Watch ends when the server stops, so that it does not delay the stop', async () => {
+  const { stream, response, chunks } = call({ ':path': '/grpc.health.v1.Health/Watch' })
+  stream.end(framed(healthRequestCodec.encode({ service: '' })))
+  await until('the first status', () => chunks.length === 1)
+  health.end()
+  const { fields, body } = await response
+  expect(fields).toMatchObject({ ':status': 200, 'grpc-status': '0' })
+  expect(body.at(-1)).toBe(2)
+})
+
 it('Watch sends each change of the health', async () => {
   const { stream, response, chunks } = call({ ':path': '/grpc.health.v1.Health/Watch' })
   stream.end(framed(healthRequestCodec.encode({ service: 'ratelimit' })))

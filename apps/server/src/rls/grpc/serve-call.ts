@@ -12,8 +12,8 @@ interface UnaryMethod {
 }
 
 interface StreamMethod {
-  /** Writes responses until the returned function is called. */
-  stream(message: Buffer, write: (response: Buffer) => void): () => void
+  /** Writes responses until it calls `end`, or until the returned function is called. */
+  stream(message: Buffer, write: (response: Buffer) => void, end: () => void): () => void
 }
 
 export interface CallOptions {
@@ -104,12 +104,13 @@ function streamResponses(
 ): void {
   if (stream.closed) return
   begin(stream)
-  const stop = start(message, (response) => {
+  function write(response: Buffer): void {
     const body = framed(response)
     if (!guarded.hold(body.length)) return
     stream.write(body)
     guarded.progress()
-  })
+  }
+  const stop = start(message, write, () => stream.end())
   stream.once('close', stop)
 }
 

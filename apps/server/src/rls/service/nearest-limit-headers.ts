@@ -2,8 +2,8 @@ import type { HeaderNames } from '../config/rls-config.js'
 import { CODE, type DescriptorStatus } from './rls-messages.js'
 
 /**
- * The headers of the nearest limit: one that denies the request, or else the one with the least remaining. Empty if no limit
- * applies.
+ * The headers of the most restrictive limit: one that denies the request, or else the one with the fewest remaining hits.
+ * Empty if no limit applies.
  */
 export function responseHeaders(
   names: HeaderNames,

@@ -51,7 +51,7 @@ export interface HitStats {
   readonly after: number
   readonly isOver: boolean
   readonly isShadow: boolean
-  /** The part of the limit from which hits are near it. */
+  /** Hits above this fraction of the limit count as near the limit. */
   readonly nearLimitRatio: number
 }
 

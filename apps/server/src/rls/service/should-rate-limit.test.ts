@@ -303,9 +303,9 @@ describe('while the store fails', () => {
 
   it.each(WAYS)('open allows hits up to the whole limit, for %s', async (_, yaml) => {
     const { ask, stats, store } = failingService(yaml, 'open')
-    const asked = [await ask('user=a', 5), await ask('user=a', 5), await ask('user=a', 6)]
-    asked.push(await ask('none=a'), await ask('none=a', 9))
-    expect(asked).toStrictEqual(['OK 0', 'OK 0', 'OVER 0', 'OVER 0', 'OVER 0'])
+    const responses = [await ask('user=a', 5), await ask('user=a', 5), await ask('user=a', 6)]
+    responses.push(await ask('none=a'), await ask('none=a', 9))
+    expect(responses).toStrictEqual(['OK 0', 'OK 0', 'OVER 0', 'OVER 0', 'OVER 0'])
     expect(stats.of('shop.user')).toMatchObject({ hits: 16, withinLimit: 10, overLimit: 6 })
     await store.close()
   })

@@ -141,6 +141,7 @@ function KeyView() {
           page.go({ view: 'key', params })
         }}
       />
+      {key === '' && <p class="note">{words.none}</p>}
       <p class={message?.isProblem ? 'message problem' : 'message'} role="status" data-fact="message">
         {message?.text}
       </p>
@@ -149,7 +150,6 @@ function KeyView() {
           {problem}
         </p>
       )}
-      {key === '' && <p class="note">{words.none}</p>}
       {found !== undefined && (
         <>
           <div class="key-head">

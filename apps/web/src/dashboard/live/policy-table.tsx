@@ -1,8 +1,8 @@
-import { Fragment } from 'preact'
 import type { LiveEvent, PolicyRates } from 'tidegate/dist/live/live-event.js'
 import { usePage } from '../../page/page-context.js'
 import { ScrollingTable } from '../../page/scrolling-table.js'
 import { formatCount } from '../../words/format.js'
+import { BreakableName } from '../breakable-name.js'
 import { history } from '../service/live-source.js'
 import { useHistory } from '../service/use-history.js'
 import { formatEventRate } from './numbers.js'
@@ -59,7 +59,7 @@ export function PolicyTable({
                     aria-label={words.show(policy.name)}
                     onClick={() => onChoose(policy.name === chosen ? undefined : policy.name)}
                   >
-                    {withBreaks(policy.name)}
+                    <BreakableName name={policy.name} />
                   </button>
                 </th>
                 <td>
@@ -87,20 +87,6 @@ export function PolicyTable({
 function usedFirst(policies: readonly PolicyRates[]): PolicyRates[] {
   const isUsed = ({ allowedTotal, deniedTotal }: PolicyRates) => allowedTotal + deniedTotal > 0
   return [...policies.filter(isUsed), ...policies.filter((policy) => !isUsed(policy))]
-}
-
-/** Lets a long name wrap after its separators, because it fits no phone in one line. */
-function withBreaks(name: string) {
-  const [first, ...rest] = name.split(/(?<=[_.-])/)
-  return [
-    first,
-    ...rest.map((part, i) => (
-      <Fragment key={i}>
-        <wbr />
-        {part}
-      </Fragment>
-    )),
-  ]
 }
 
 function Trend({ policy }: { policy: string }) {

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { usePage } from '../../page/page-context.js'
 import { ScrollingTable } from '../../page/scrolling-table.js'
 import { formatCount } from '../../words/format.js'
+import { BreakableName } from '../breakable-name.js'
 import { algorithmOf } from '../service/algorithm.js'
 import { poll } from '../service/poll.js'
 import { useSession, WithSession } from '../session.js'
@@ -104,7 +105,7 @@ function PolicyCard({ config }: { config: ActiveConfig }) {
             {builtInLast(config.policies).map((policy) => (
               <tr key={policy.name}>
                 <th scope="row">
-                  {policy.name}
+                  <BreakableName name={policy.name} />
                   {policy.name === config.default && <span class="tag">{words.isDefault}</span>}
                   {policy.keys === 'secret' && <span class="tag">{words.secret}</span>}
                 </th>
@@ -163,7 +164,9 @@ function RuleCard({ rules }: { rules: readonly Rule[] }) {
             <tbody>
               {rules.map((rule) => (
                 <tr key={rule.name}>
-                  <th scope="row">{rule.name}</th>
+                  <th scope="row">
+                    <BreakableName name={rule.name} />
+                  </th>
                   <td>{matchText(rule) || words.allRequests}</td>
                   <td>
                     <code>{rule.key}</code>

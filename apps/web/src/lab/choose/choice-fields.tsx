@@ -16,7 +16,7 @@ export function ChoiceFields({
 }: {
   choice: Choice
   keys: number
-  change: (changes: Record<string, string>) => void
+  change: (changes: Record<string, string>, how?: { readonly edit: string }) => void
 }) {
   const { words } = usePage()
   const { maxLimit, windows } = USE_SETTINGS[choice.use]
@@ -26,7 +26,7 @@ export function ChoiceFields({
       value={value}
       min={1}
       max={max}
-      onChange={(next) => change({ [name]: String(next) })}
+      onChange={(next) => change({ [name]: String(next) }, { edit: name })}
     />
   )
   return (

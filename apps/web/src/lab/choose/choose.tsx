@@ -12,8 +12,8 @@ export function Choose() {
   const { params } = place
   const use = readUse(params)
   const choice = readChoice(params)
-  const change = (changes: Record<string, string>) =>
-    go({ view: 'choose', params: new Map([...params, ...Object.entries(changes)]) })
+  const change = (changes: Record<string, string>, how?: { readonly edit: string }) =>
+    go({ view: 'choose', params: new Map([...params, ...Object.entries(changes)]) }, how)
   const chooseUse = (next: string) => {
     // The numbers of another use would not fit.
     const kept = [...params].filter(([name]) => name === 'lang' || name === 'keys')
@@ -80,7 +80,13 @@ function Questions({
   ))
 }
 
-function Result({ choice, change }: { choice: Choice; change: (changes: Record<string, string>) => void }) {
+function Result({
+  choice,
+  change,
+}: {
+  choice: Choice
+  change: (changes: Record<string, string>, how?: { readonly edit: string }) => void
+}) {
   const { words, place, linkTo } = usePage()
   const { use, algorithm } = choice
   const shown = inCompare(choice)

@@ -67,7 +67,7 @@ function Controls({
 }: {
   settings: CompareSettings
   windowMs: number
-  change: (changes: Partial<CompareSettings>) => void
+  change: (changes: Partial<CompareSettings>, isEdit?: boolean) => void
 }) {
   const { words } = usePage()
   /** A percentage of the window as a time. */
@@ -100,12 +100,12 @@ function Controls({
         onChange={(traffic) => change({ traffic })}
       />
       {settings.traffic === 'drawn' && (
-        <button type="button" class="clear" onClick={() => change({ cells: NO_CELLS })}>
+        <button type="button" class="clear" onClick={() => change({ cells: NO_CELLS }, false)}>
           {words.compare.clear}
         </button>
       )}
       <fieldset>
-        <legend>{words.compare.policy}</legend>
+        <legend>{words.compare.settings}</legend>
         <div class="fields">
           {[...TRAFFIC_NUMBERS[settings.traffic]].map(number)}
           {number('limit')}

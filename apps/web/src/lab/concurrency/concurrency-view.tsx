@@ -69,7 +69,7 @@ function ConcurrencyControls({
         onChange={(traffic) => change({ traffic })}
       />
       <fieldset>
-        <legend>{words.compare.policy}</legend>
+        <legend>{words.compare.settings}</legend>
         <div class="fields">
           {[...TRAFFIC_NUMBERS[settings.traffic], 'duration' as const, 'limit' as const].map(number)}
         </div>

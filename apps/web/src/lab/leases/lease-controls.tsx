@@ -41,7 +41,7 @@ export function LeaseControls({
         onChange={(traffic) => change({ traffic })}
       />
       <fieldset>
-        <legend>{words.leases.policy}</legend>
+        <legend>{words.compare.settings}</legend>
         <div class="fields">
           {[...TRAFFIC_NUMBERS[settings.traffic]].map((name) => number(name))}
           <ChoiceField

@@ -168,8 +168,13 @@ function admittedInWindow({ spanMs, windowMs }: Scenario, lanes: readonly Lane[]
   return [x, ...lines]
 }
 
+const HOUR_MS = 3_600_000
+
+/** A tenth of the window; of a day or longer, 2, 12 or 24 hours. */
 function binMsOf({ windowMs }: Scenario): number {
-  return windowMs / 10
+  const days = windowMs / (24 * HOUR_MS)
+  if (days < 1) return windowMs / 10
+  return (days === 1 ? 2 : days <= 7 ? 12 : 24) * HOUR_MS
 }
 
 function ratesOf(scenario: Scenario, lanes: readonly Lane[]): uPlot.AlignedData {

@@ -111,7 +111,7 @@ export function testSlots({ describe, promiseOfFull, deepEqual }: Suite): void {
       deepEqual((await acquire(store, 'c')).remaining, 0)
     })
 
-    promiseOfFull('takes slots beside rate limits, all or none', async (store) => {
+    promiseOfFull('takes slots together with rate limits, all or none', async (store) => {
       const rate = tokenBucket({ capacity: 3, refillRate: '1/1h', name: 'rate' })
       const both = (id: string) => [{ policy: rate, key: 'all', cost: 1 }, request(id)]
       const first = await store.take(both('a'))

@@ -61,7 +61,7 @@ export function testBlocks({ describe, promiseOfFull, deepEqual }: Suite): void 
       }
     })
 
-    promiseOfFull('the count beside a block is charged, refunded and kept', async (store, clock) => {
+    promiseOfFull('the count is charged, refunded and kept during a block', async (store, clock) => {
       for (const policy of EACH) {
         const { timeMs } = await take(store, policy, 'k', 6)
         await store.block({ policy, key: 'k', durationMs: 1000 })
@@ -83,7 +83,7 @@ export function testBlocks({ describe, promiseOfFull, deepEqual }: Suite): void 
       }
     })
 
-    promiseOfFull('the wait is that of the limit if it is longer than the block', async (store) => {
+    promiseOfFull('the wait is the longer one of the block and the limit', async (store) => {
       const policy = fixedWindow({ limit: 1, window: '1h', name: 'hour' })
       await take(store, policy, 'k')
       await store.block({ policy, key: 'k', durationMs: 60_000 })
@@ -163,33 +163,33 @@ export function testBlocks({ describe, promiseOfFull, deepEqual }: Suite): void 
       }
     })
 
-    promiseOfFull('neither a peek nor a cost that is only too large blocks', async (store) => {
-      for (const policy of EACH.map(withBlock)) {
-        await take(store, policy, 'k', 8)
-        deepEqual((await take(store, policy, 'k', 3)).reason, undefined)
-        await take(store, policy, 'k', 2)
-        deepEqual((await store.peek({ policy, key: 'k', cost: 1 })).reason, undefined)
-        deepEqual((await take(store, policy, 'k')).reason, 'blocked')
-      }
-    })
-
     promiseOfFull(
-      'a cost that is only too large does not block where denied requests count',
+      'a peek does not block, and neither does a denied cost while units remain',
       async (store) => {
-        const policy = slidingWindowLog({
-          limit: 10,
-          window: '1m',
-          countDenied: true,
-          blockFor: '15m',
-          name: 'log',
-        })
-        await take(store, policy, 'k', 8)
-        deepEqual((await take(store, policy, 'k', 3)).reason, undefined)
-        deepEqual((await take(store, policy, 'k', 3)).reason, 'blocked')
+        for (const policy of EACH.map(withBlock)) {
+          await take(store, policy, 'k', 8)
+          deepEqual((await take(store, policy, 'k', 3)).reason, undefined)
+          await take(store, policy, 'k', 2)
+          deepEqual((await store.peek({ policy, key: 'k', cost: 1 })).reason, undefined)
+          deepEqual((await take(store, policy, 'k')).reason, 'blocked')
+        }
       },
     )
 
-    promiseOfFull('in a take that is denied, only the limits that deny block their keys', async (store) => {
+    promiseOfFull('with countDenied, a denied cost does not block while units remain', async (store) => {
+      const policy = slidingWindowLog({
+        limit: 10,
+        window: '1m',
+        countDenied: true,
+        blockFor: '15m',
+        name: 'log',
+      })
+      await take(store, policy, 'k', 8)
+      deepEqual((await take(store, policy, 'k', 3)).reason, undefined)
+      deepEqual((await take(store, policy, 'k', 3)).reason, 'blocked')
+    })
+
+    promiseOfFull('in a denied take, only the limits that deny block their keys', async (store) => {
       const [tight, wide] = [1, 10].map((limit) =>
         fixedWindow({ limit, window: '1m', blockFor: '15m', name: `limit-${limit}` }),
       ) as [RatePolicy, RatePolicy]

@@ -5,7 +5,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../policy/index.js'
-import { EACH, renamed, type Suite, take } from './suite.js'
+import { EACH, renamePolicy, type Suite, take } from './suite.js'
 
 export function testChangedNumbers({ describe, promise, deepEqual }: Suite): void {
   describe('changed numbers', () => {
@@ -72,9 +72,9 @@ export function testChangedNumbers({ describe, promise, deepEqual }: Suite): voi
       for (const first of EACH) {
         for (const second of EACH) {
           if (first.algorithm === second.algorithm) continue
-          await take(store, renamed(first), 'k', 10)
-          deepEqual((await take(store, renamed(second), 'k')).remaining, 9)
-          await store.reset({ policy: renamed(second), key: 'k' })
+          await take(store, renamePolicy(first), 'k', 10)
+          deepEqual((await take(store, renamePolicy(second), 'k')).remaining, 9)
+          await store.reset({ policy: renamePolicy(second), key: 'k' })
         }
       }
     })
@@ -83,7 +83,7 @@ export function testChangedNumbers({ describe, promise, deepEqual }: Suite): voi
       for (const first of EACH) {
         for (const second of EACH) {
           if (first.algorithm === second.algorithm) continue
-          const [own, policy] = [renamed(first), renamed(second)]
+          const [own, policy] = [renamePolicy(first), renamePolicy(second)]
           for (const key of ['taken', 'reset', 'left alone']) await take(store, own, key, 4)
           await take(store, policy, 'taken')
           await store.reset({ policy, key: 'reset' })
@@ -105,7 +105,7 @@ export function testChangedNumbers({ describe, promise, deepEqual }: Suite): voi
       for (const first of EACH) {
         for (const second of EACH) {
           if (first.algorithm === second.algorithm) continue
-          const [own, policy] = [renamed(first), renamed(second)]
+          const [own, policy] = [renamePolicy(first), renamePolicy(second)]
           const { timeMs } = await take(store, own, 'k', 10)
           deepEqual((await store.peek({ policy, key: 'k', cost: 1 })).remaining, 10)
           deepEqual(await store.refund({ policy, key: 'k', timeMs, cost: 1 }), 0)

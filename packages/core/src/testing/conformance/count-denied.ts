@@ -56,7 +56,7 @@ export function testCountDenied({ describe, promise, deepEqual }: Suite): void {
       deepEqual(await store.peek({ policy: log, key: 'k', cost: 1 }), first)
     })
 
-    promise('in a take that is denied, only the limits that deny are charged', async (store, clock) => {
+    promise('in a denied take, only the limits that deny are charged', async (store, clock) => {
       const wide = slidingWindowLog({ limit: 10, window: '1m', countDenied: true, name: 'wide' })
       const both = [
         { policy: log, key: 'k', cost: 1 },

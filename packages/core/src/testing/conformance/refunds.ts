@@ -41,7 +41,7 @@ export function testRefunds({ describe, promise, deepEqual }: Suite): void {
       }
     })
 
-    promise("gives nothing once the decision's time no longer counts", async (store, clock) => {
+    promise("gives nothing back once units of the decision's time no longer count", async (store, clock) => {
       for (const policy of EACH) {
         const { timeMs } = await take(store, policy, 'k', 5)
         clock.advance(policy.algorithm === 'sliding-window-counter' ? 120_000 : 60_000)
@@ -62,7 +62,7 @@ export function testRefunds({ describe, promise, deepEqual }: Suite): void {
       deepEqual((await store.peek({ policy, key: 'k', cost: 1 })).remaining, 90)
     })
 
-    promise('a bucket takes back no more than it has room for', async (store, clock) => {
+    promise('a bucket is refunded up to its capacity', async (store, clock) => {
       const policy = tokenBucket({ capacity: 10, refillRate: 1, name: 'token' })
       const { timeMs } = await take(store, policy, 'k', 4)
       clock.advance(2500)

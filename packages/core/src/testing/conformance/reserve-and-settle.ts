@@ -205,8 +205,8 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
     promiseOfFull('under another algorithm nothing is given back', async (store, clock) => {
       for (const [i, policy] of EACH.entries()) {
         const other = EACH[(i + 1) % EACH.length]!
-        const before = limitOf(store, renamed(policy, `moved-${i}`))
-        const after = limitOf(store, renamed(other, `moved-${i}`), before.key)
+        const before = limitOf(store, renamePolicy(policy, `moved-${i}`))
+        const after = limitOf(store, renamePolicy(other, `moved-${i}`), before.key)
         await before.reserve(6, { id: 'a' })
         await store.check({ policy: after.policy, key: after.key, cost: 8 })
         deepEqual(await after.settle('a', 0), { settled: true, refunded: 0, charged: 0, overBy: 0 })
@@ -225,8 +225,8 @@ export function testReservations({ describe, promiseOfFull, deepEqual }: Suite):
       for (const [i, policy] of EACH.entries()) {
         for (const [j, other] of EACH.entries()) {
           if (i === j) continue
-          const before = limitOf(store, renamed(policy, `kept-${i}-${j}`))
-          const after = limitOf(store, renamed(other, `kept-${i}-${j}`), before.key)
+          const before = limitOf(store, renamePolicy(policy, `kept-${i}-${j}`))
+          const after = limitOf(store, renamePolicy(other, `kept-${i}-${j}`), before.key)
           await before.reserve(6, { id: 'a' })
           deepEqual(await after.settle('a', 2), { settled: true, refunded: 0, charged: 0, overBy: 0 })
           deepEqual(await after.remaining(), 10)
@@ -421,7 +421,7 @@ function limitOf(store: FullStore, policy: RatePolicy, key = 'k') {
   }
 }
 
-function renamed(policy: RatePolicy, name: string): RatePolicy {
+function renamePolicy(policy: RatePolicy, name: string): RatePolicy {
   return withLimit(policy, policy.limit, name)
 }
 

@@ -38,7 +38,7 @@ export function testSeveralLimits({ describe, promise, deepEqual }: Suite): void
       deepEqual((await store.peek({ policy: everybody, key: 'all', cost: 1 })).remaining, 5)
     })
 
-    promise('has the longest wait and delay of the limits', async (store) => {
+    promise('has the longest wait and the longest delay of its limits', async (store) => {
       const slow = leakyBucket({ capacity: 3, leakRate: '1/10s', name: 'slow' })
       const fast = leakyBucket({ capacity: 3, leakRate: '1/1s', name: 'fast' })
       const both = [slow, fast].map((policy) => ({ policy, key: 'k', cost: 2 }))
@@ -49,7 +49,7 @@ export function testSeveralLimits({ describe, promise, deepEqual }: Suite): void
       deepEqual([one.allowed, one.delayMs], [true, 20_000])
     })
 
-    promise('has no delay if it is denied, even if one of its limits has', async (store) => {
+    promise('has no delay if it is denied, even if one of its limits has a delay', async (store) => {
       const leaky = leakyBucket({ capacity: 3, leakRate: '1/10s', name: 'leaky' })
       await take(store, leaky, 'k')
       await take(store, perUser, 'ann', 3)

@@ -35,7 +35,7 @@ export const EACH: readonly RatePolicy[] = [
 ]
 
 /** The same policy under a common name. */
-export function renamed(policy: Policy): Policy {
+export function renamePolicy(policy: Policy): Policy {
   return definePolicy({ ...policy, name: 'shared-name' })
 }
 

@@ -263,17 +263,17 @@ describe('other filters', () => {
     ['SetStatus=UNAUTHORIZED', 401],
   ])('%s changes the status', (filter, status) => {
     expect(answered([filter]).status).toBe(status)
-    expect(routeWith([filter]).answer).toBeUndefined()
+    expect(routeWith([filter]).fixedResponse).toBeUndefined()
   })
 
   it('RedirectTo responds without an upstream', () => {
-    const { answer } = routeWith(['RedirectTo=302, https://acme.example'])
-    expect(answer).toStrictEqual({ status: 302, headers: { location: 'https://acme.example/' } })
+    const { fixedResponse } = routeWith(['RedirectTo=302, https://acme.example'])
+    expect(fixedResponse).toStrictEqual({ status: 302, headers: { location: 'https://acme.example/' } })
   })
 
   it('SetStatus responds itself on a route without an upstream', () => {
     const [route] = gatewayOf('gateway: { routes: [{ uri: "no://op", filters: [SetStatus=410] }] }').routes
-    expect(route).toMatchObject({ upstreams: [], answer: { status: 410, headers: {} } })
+    expect(route).toMatchObject({ upstreams: [], fixedResponse: { status: 410, headers: {} } })
   })
 
   it('Retry has retries, methods, statuses and backoff', () => {

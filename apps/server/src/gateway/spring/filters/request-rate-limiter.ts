@@ -95,7 +95,7 @@ function keyOf(name: string, site: FilterContext): Template {
     const counted = usual.text.includes('path') ? 'the path' : "the client's address"
     const reason = isUnnamed
       ? `the default bean of Spring is not available, so ${counted} is counted`
-      : `the bean ${name} is not available; by its name, ${counted} is counted`
+      : `the bean ${name} is not available; judging by its name, ${counted} is counted`
     site.warn(
       `RequestRateLimiter: ${reason}. To choose another key, write gateway: { keyResolvers: { ${name}: header.x-user-id } }`,
     )

@@ -33,7 +33,7 @@ export const RedirectTo = defineFilter({
     includeRequestParams: unsupported('is not supported; remove it'),
   },
   shortcut: ['status', 'url'],
-  make: ({ status, url }) => ({ answer: { status, headers: { location: url } } }),
+  make: ({ status, url }) => ({ fixedResponse: { status, headers: { location: url } } }),
 })
 
 function location(value: unknown): string {

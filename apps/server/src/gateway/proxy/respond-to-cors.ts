@@ -3,7 +3,7 @@ import type { GatewayRequestFacts } from '../request/request-facts.js'
 import type { RequestContext } from './request-context.js'
 
 /** Responds to preflights, and rejects cross-origin requests that are not allowed. Returns whether it has responded. */
-export function answerCors(context: RequestContext, request: GatewayRequestFacts): boolean {
+export function respondToCors(context: RequestContext, request: GatewayRequestFacts): boolean {
   const forwarded = request.peer.isTrusted ? request.header('x-forwarded-host') : undefined
   const hosts = [context.message.headers.host ?? request.header(':authority'), forwarded]
   const decision = decideCors(context.routing.cors, request, hosts)

@@ -16,7 +16,7 @@ export function withReservation(
 }
 
 /** The decision for a repeated reserve: the first decision about the open reservation. */
-export function firstAnswer(
+export function firstDecision(
   { policy, units, cost }: { policy: Policy; units: number; cost: number },
   first: { id: string; remaining: number; resetAfter: number; time: number },
 ): Decision {

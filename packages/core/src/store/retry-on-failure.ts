@@ -6,16 +6,16 @@ import { isStoreFailure } from './store-error.js'
  * Retries a call when the store fails: up to three attempts with a pause in between, while the caller waits. Only for
  * idempotent calls.
  */
-export async function untilAnswered<T>(
+export async function retryOnFailure<T>(
   send: () => MaybePromise<T>,
-  isWanted: () => boolean,
+  isAwaited: () => boolean,
   timers: Timers = platformTimers,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await send()
     } catch (error) {
-      if (attempt === ATTEMPTS || !isWanted() || !isStoreFailure(error)) throw error
+      if (attempt === ATTEMPTS || !isAwaited() || !isStoreFailure(error)) throw error
     }
     await new Promise<void>((resolve) => timers.after(attempt * PAUSE_MS, resolve))
   }
