@@ -43,6 +43,7 @@ const OPTIONS = {
   hideBreadcrumbs: true,
   hidePageHeader: true,
   disableSources: true,
+  groupOrder: ['Functions', 'Classes', '*'],
   excludePrivate: true,
   excludeExternals: true,
   skipErrorChecking: true,

@@ -16,7 +16,8 @@ export async function writeConfigurationReference(root, file) {
   const text = `# Configuration reference
 
 Every option of \`tidegate.yaml\`, generated from its schema. [Configuration](../operators/configuration.md) explains them with
-examples. The options under \`spring.cloud.gateway\` are those of \`gateway\`.
+examples. The options under \`spring.cloud.gateway\` are those of \`gateway\`. \`server\`, \`management\` and \`resilience4j\` are sections
+of a [Spring file](../operators/gateway.md#a-spring-file).
 
 ${sections.join('\n')}`
   mkdirSync(dirname(file), { recursive: true })

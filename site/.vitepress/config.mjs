@@ -7,6 +7,7 @@ export default defineConfig({
   title: 'Tidegate',
   description: 'Rate limiting for Node.js: library, middleware, service and gateway.',
   lang: 'en',
+  head: [['link', { rel: 'icon', href: '/lab/icon.svg', type: 'image/svg+xml' }]],
   srcDir: 'pages',
   outDir: 'dist',
   cleanUrls: true,
