@@ -229,7 +229,12 @@ describe('an invalid rule is rejected with a message that names the field', () =
     ['a path with a query', { match: { path: '/login?x' } }, 'match.path', 'patterns match the path only'],
     ['a path with two **', { match: { path: '/**/a/**' } }, 'match.path', 'more than once'],
     ['a path with one name twice', { match: { path: '/{a}/{a}' } }, 'match.path', 'a variable name twice'],
-    ['a name with other text', { match: { path: '/a-{id}' } }, 'match.path', 'combine a variable with other text'],
+    [
+      'a name with other text',
+      { match: { path: '/a-{id}' } },
+      'match.path',
+      'combine a variable with other text',
+    ],
     ['an expression', { match: { path: '/{id:a+}' } }, 'match.path', 'combine a variable with other text'],
     ['a path with half a brace', { match: { path: '/{a' } }, 'match.path', '"{a" is not a valid segment'],
     ['a path with //', { match: { path: '/a//b' } }, 'match.path', 'is not a valid segment'],
