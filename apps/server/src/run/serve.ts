@@ -163,6 +163,14 @@ function recordFailure(event: FailureEvent, metrics: Metrics, log: Logger): void
         )
       else log.info('No longer overloaded')
       break
+    case 'unstable':
+      if (event.isUnstable)
+        log.warn(
+          { err: event.error },
+          'Store unstable: some calls fail, and each of their policies uses its onStoreFailure',
+        )
+      else log.info('Store stable again')
+      break
     case 'starved':
       metrics.setStarved(event.isStarved)
       if (event.isStarved)

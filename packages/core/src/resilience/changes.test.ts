@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createOverloadState, createStarvationState } from './changes.js'
+import { createInstabilityState, createOverloadState, createStarvationState } from './changes.js'
 
 function setUpOverload() {
   const time = { ms: 0 }
@@ -28,6 +28,51 @@ describe('the overload state', () => {
     expect(changes).toStrictEqual([true, false])
     overload.sign()
     expect(changes).toStrictEqual([true, false, true])
+  })
+})
+
+describe('the instability state', () => {
+  function setUpInstability() {
+    const time = { ms: 0 }
+    const changes: string[] = []
+    const instability = createInstabilityState(
+      () => time.ms,
+      (isUnstable, error) => changes.push(`${isUnstable} ${error}`),
+    )
+    return { time, changes, instability }
+  }
+
+  it('changes with the tenth failure within a minute, and back with a response a minute after the last one', () => {
+    const { time, changes, instability } = setUpInstability()
+    for (let i = 0; i < 9; i++) {
+      instability.failed(i)
+      instability.answered()
+      time.ms += 6000
+    }
+    expect(changes).toStrictEqual([])
+    instability.failed('the tenth')
+    instability.failed('the eleventh')
+    expect(changes).toStrictEqual(['true the tenth'])
+    time.ms += 59_999
+    instability.answered()
+    expect(changes).toHaveLength(1)
+    time.ms += 1
+    instability.answered()
+    instability.answered()
+    expect(changes).toStrictEqual(['true the tenth', 'false undefined'])
+    for (let i = 0; i < 10; i++) instability.failed(i)
+    expect(changes).toHaveLength(3)
+  })
+
+  it('does not change if ten failures take a minute, or if calls fail at the same time with one error', () => {
+    const { time, changes, instability } = setUpInstability()
+    const error = new Error('late')
+    for (let i = 0; i < 100; i++) instability.failed(error)
+    for (let i = 0; i < 20; i++) {
+      time.ms += 6700
+      instability.failed(i)
+    }
+    expect(changes).toStrictEqual([])
   })
 })
 

@@ -19,6 +19,36 @@ export function createOverloadState(now: () => number, onChange: (isOverloaded: 
   }
 }
 
+/** Tracks whether the store fails some of its calls: from `UNSTABLE_FAILURES` within a minute until a minute without one. */
+export function createInstabilityState(
+  now: () => number,
+  onChange: (isUnstable: boolean, error?: unknown) => void,
+) {
+  /** Of the last failures, oldest first. */
+  let timesMs: number[] = []
+  let lastError: unknown
+  let isUnstable = false
+  return {
+    /** Records a failed call. Calls that fail at the same time share an error, and count as one. */
+    failed(error: unknown): void {
+      const nowMs = now()
+      if (error === lastError && timesMs.at(-1) === nowMs) return
+      lastError = error
+      timesMs = [...timesMs, nowMs].slice(-UNSTABLE_FAILURES)
+      if (isUnstable || timesMs.length < UNSTABLE_FAILURES || nowMs - timesMs[0]! >= STABLE_MS) return
+      isUnstable = true
+      onChange(true, error)
+    },
+    /** Records a decision of the store. */
+    answered(): void {
+      if (!isUnstable || now() - timesMs.at(-1)! < STABLE_MS) return
+      isUnstable = false
+      timesMs = []
+      onChange(false)
+    },
+  }
+}
+
 /** Tracks whether this process is starved: from a second with timers late by `STARVED_MS` until a quiet period. */
 export function createStarvationState(
   now: () => number,
@@ -52,3 +82,5 @@ export function createStarvationState(
 
 const QUIET_MS = 5000
 const STARVED_MS = 500
+const UNSTABLE_FAILURES = 10
+const STABLE_MS = 60_000

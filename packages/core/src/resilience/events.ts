@@ -14,5 +14,7 @@ export type FailureEvent =
   | { readonly type: 'degraded'; readonly mode: OnStoreFailure; readonly reason: DegradedReason }
   /** Overload began or ended: too many calls wait for a healthy store. */
   | { readonly type: 'overload'; readonly isOverloaded: boolean }
+  /** Instability began or ended: the store fails some calls, too few for the circuit breaker to open. */
+  | { readonly type: 'unstable'; readonly isUnstable: boolean; readonly error?: unknown }
   /** Starvation began or ended: this process gets too little CPU, or blocks its event loop. */
   | { readonly type: 'starved'; readonly isStarved: boolean; readonly lateMs: number }

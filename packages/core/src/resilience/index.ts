@@ -25,7 +25,7 @@ import {
 } from '../store/store.js'
 import { isFailureOf, isStoreFailure, storeClosed, storeFailed } from '../store/store-error.js'
 import { type BreakerState, type Circuit, NO_PERMIT } from './breaker.js'
-import { createOverloadState, createStarvationState } from './changes.js'
+import { createInstabilityState, createOverloadState, createStarvationState } from './changes.js'
 import { createDeadlines } from './deadlines.js'
 import type { FailureEvent } from './events.js'
 import { type FailureOptions, parseFailureOptions } from './failure-options.js'
@@ -81,6 +81,9 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
   const overload = createOverloadState(timers.now, (isOverloaded) => emit({ type: 'overload', isOverloaded }))
   const starvation = createStarvationState(timers.now, (isStarved, lateMs) =>
     emit({ type: 'starved', isStarved, lateMs }),
+  )
+  const instability = createInstabilityState(timers.now, (isUnstable, error) =>
+    emit(isUnstable ? { type: 'unstable', isUnstable, error } : { type: 'unstable', isUnstable }),
   )
   const deadlines = createDeadlines({ timers, loop, onLate: starvation.fired })
   const breakers = createBreakers({
@@ -195,6 +198,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
         hasResponded = true
         circuit?.succeeded(permit)
         overload.answered()
+        instability.answered()
         if (!isUp && breakers.state() === 'closed') setUp(true)
         resolve(result)
       }
@@ -209,6 +213,8 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
             isFailureOf(error, 'unreachable') || (!hasResponded && isFailureOf(error, 'timeout'))
           circuit?.failed(permit, error, { isDefinite, stallMs })
           if (!hasResponded) setUp(false, error)
+          // While the store is down, that is already known.
+          if (isUp) instability.failed(error)
         }
         giveUp(error)
       }

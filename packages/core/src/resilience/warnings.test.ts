@@ -118,6 +118,18 @@ it('overload prints one warning each time that it begins', async () => {
   expect(warnings[0]?.message).toContain('Too many checks are waiting for the store.')
 })
 
+it('a store that fails some calls prints one warning, with the last error', async () => {
+  const { store, guarded } = setUp()
+  for (let i = 0; i < 40; i++) {
+    store.state = i % 3 === 2 ? 'failing' : 'up'
+    await guarded.check(request)
+  }
+  expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNSTABLE'])
+  expect(warnings[0]?.message).toMatch(
+    /ten failed within a minute\. The last error: .+'open' allows every request/,
+  )
+})
+
 it('a starved process prints one warning with the lost time', async () => {
   const { store, guarded, timers } = setUp()
   store.state = 'hanging'

@@ -17,6 +17,12 @@ export function warnOnChange(modes: ReadonlySet<OnStoreFailure>): (event: Failur
           `${messageOf(event.error)} Until the store is available, each policy decides by its onStoreFailure${meaningOf(modes)}.`,
         )
     }
+    if (event.type === 'unstable' && event.isUnstable) {
+      warn(
+        'STORE_UNSTABLE',
+        `The store fails some calls, although most succeed: ten failed within a minute. The last error: ${messageOf(event.error)} Such a check is decided by its policy's onStoreFailure${meaningOf(modes)}.`,
+      )
+    }
     if (event.type === 'starved' && event.isStarved) {
       warn(
         'PROCESS_STARVED',
