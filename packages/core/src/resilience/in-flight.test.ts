@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { guard, guardFallible } from '../../test/guarded-store.js'
 import { settle } from '../../test/manual-timers.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
-import { fixedWindow } from '../policy/index.js'
+import { concurrency, fixedWindow } from '../policy/index.js'
 
 const policy = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
 const request = { policy, key: 'k', cost: 1 }
@@ -26,6 +26,21 @@ describe('the bound on requests in flight', () => {
     await Promise.all(calls)
     store.state = 'up'
     expect(await guarded.check(request)).not.toHaveProperty('degraded')
+  })
+
+  it('is twice as high for slots that are renewed or released: a flood of checks must not keep them taken', async () => {
+    const { store, guarded } = guardFallible({ maxInFlight: 2 })
+    const slots = concurrency({ limit: 1, name: 'slots' })
+    const { id } = await guarded.check({ policy: slots, key: 'k', cost: 1 })
+    store.state = 'hanging'
+    const checks = [guarded.check(request), guarded.check(request)]
+    expect(await guarded.check(request)).toMatchObject(overloaded)
+    const held = [{ policy: slots, key: 'k', id: id! }]
+    const calls = [guarded.renew(held), guarded.release(held)]
+    await expect(guarded.release(held)).rejects.toMatchObject({ code: 'STORE_FAILED', cause: 'overload' })
+    store.deliver()
+    expect(await Promise.all(calls)).toStrictEqual([[true], [true]])
+    await Promise.all(checks)
   })
 
   it('does not count calls that have failed', async () => {

@@ -157,6 +157,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     requests: readonly ResetRequest[],
     send: (call: Call) => MaybePromise<T>,
     instead: (error: unknown) => T = rethrow,
+    maxCalls = maxInFlight,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       function giveUp(error: unknown): void {
@@ -169,7 +170,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
 
       // Malformed requests are rejected by the store.
       if (isUp) for (const request of requests) modes.add(request?.policy?.onStoreFailure)
-      if (inFlight >= maxInFlight) return giveUp(TOO_MANY_IN_FLIGHT)
+      if (inFlight >= maxCalls) return giveUp(TOO_MANY_IN_FLIGHT)
       const circuit = circuitOf(requests)
       const permit = circuit?.acquire() ?? 0
       if (permit === NO_PERMIT) return giveUp(BREAKER_OPEN)
@@ -261,7 +262,14 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     return request instanceof Object ? { ...request } : request
   }
 
-  const slots = createGuardedSlots({ store, callStore, counts, partOf: traits.partOf, now: timers.now })
+  const slots = createGuardedSlots({
+    store,
+    // Twice as many, because a flood of checks must not keep slots taken.
+    callStore: (requests, send) => callStore(requests, send, rethrow, 2 * maxInFlight),
+    counts,
+    partOf: traits.partOf,
+    now: timers.now,
+  })
 
   return Object.freeze({
     ...createResilientReservations({ store, callStore, reasonOf, fallback, counts, timers, assertOpen }),
