@@ -238,6 +238,22 @@ describe.each(Object.keys(CLIENTS))('a cluster by %s', (name) => {
       },
     )
 
+    it('a reset drops the reservations that are on the node of the key', async () => {
+      const key = keyOn(0, policy, 1000)
+      const reserve = () => store.reserve([{ policy, key, cost: 10 }], { id: 'a' })
+      await reserve()
+      const slot = calculateSlot(nameOf(policy, key))
+      const move = await startMove(slot, from, to)
+      try {
+        await store.reset({ policy, key })
+      } finally {
+        await move.finish()
+        await moveBack(slot)
+      }
+      const { repeated, decisions } = await reserve()
+      expect([repeated, decisions[0]?.remaining]).toStrictEqual([undefined, 90])
+    })
+
     it('a log that would become a list fails, and no units are lost or charged', async () => {
       const log = slidingWindowLog({ limit: 100, window: WINDOW, name: `log-${names++}` })
       const [logged, other] = [
