@@ -188,6 +188,16 @@ describe('slots', () => {
     expect((await limiter.acquire(a)).allowed).toBe(true)
   })
 
+  it('are renewed in time for the ttl of the service, if that is shorter', async () => {
+    const policy = concurrency({ limit: 1, ttl: '30s', name: 'brief' })
+    const limiter = createRemoteLimiter({ ...allPermissions(), policy })
+    const key = newKey()
+    const slot = await limiter.acquire(key)
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect((await limiter.acquire(key)).allowed).toBe(false)
+    expect(await slot.release()).toBe(true)
+  })
+
   it('abort their signal once the service no longer has them', async () => {
     const limiter = createRemoteLimiter({ ...allPermissions(), policy: brief })
     const key = newKey()

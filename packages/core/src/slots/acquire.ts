@@ -77,10 +77,12 @@ function hold(
   for (const [i, decision] of decisions.entries()) {
     const { policy, key } = requests[i]!
     if (policy.algorithm !== 'concurrency' || !isTaken(decision)) continue
-    const { id, degraded } = decision
+    const { id, degraded, resetAfterMs } = decision
+    // A service decides by its own ttl, which is the wait until the last slot expires. It must be renewed in time.
+    const ttlMs = Math.min(policy.ttl, resetAfterMs || policy.ttl)
     const onDegraded = (mode: Decision['degraded']) => markDegraded(decision, mode)
     // Requests of one policy and key share a slot.
-    slots.set(id, { request: { policy, key, id, degraded }, onDegraded })
+    slots.set(id, { request: { policy, key, id, degraded }, ttlMs, onDegraded })
   }
   return holdSlots([...slots.values()], { store: store as FullStore, renewals: renewedBy, sentMs })
 }

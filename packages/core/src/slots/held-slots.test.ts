@@ -52,6 +52,7 @@ function hold(
   if (degraded === undefined) for (const id of ids) memory.check({ policy, key: 'k', cost: 1, id })
   const slots = ids.map((id) => ({
     request: { policy, key: 'k', id, degraded },
+    ttlMs: policy.ttl,
     onDegraded: (mode: Decision['degraded']) => marks.push(mode),
   }))
   return holdSlots(slots, { store, renewals, sentMs })

@@ -25,6 +25,8 @@ export interface HeldSlots {
 /** One slot to hold. */
 export interface AcquiredSlot {
   readonly request: SlotRequest
+  /** How long the store keeps it without a renewal. */
+  readonly ttlMs: number
   /** Called with the policy's `onStoreFailure` when a renewal fails, and with undefined when one succeeds again. */
   readonly onDegraded: (mode: Decision['degraded']) => void
 }
@@ -49,13 +51,13 @@ export function holdSlots(slots: readonly AcquiredSlot[], options: HoldOptions):
     if (request.degraded === undefined) abort.abort(slotLost(request, reason))
   }
 
-  const held = slots.map(({ request, onDegraded }): HeldSlot => {
-    const { onStoreFailure, ttl } = request.policy as ConcurrencyPolicy
+  const held = slots.map(({ request, ttlMs, onDegraded }): HeldSlot => {
+    const { onStoreFailure } = request.policy
     const endsAtDeadline = onStoreFailure === 'closed' && request.degraded === undefined
     return {
       store,
       request,
-      ttlMs: ttl,
+      ttlMs,
       endsAtDeadline,
       confirmedMs: sentMs,
       onRenewed: () => onDegraded(request.degraded),
