@@ -238,6 +238,21 @@ describe.each(Object.keys(CLIENTS))('a cluster by %s', (name) => {
       },
     )
 
+    it('a check of a key whose block has ended is executed', async () => {
+      const key = keyOn(0, policy, 1000)
+      await store.check({ policy, key, cost: 1 })
+      await store.block({ policy, key, durationMs: 1 })
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      const slot = calculateSlot(nameOf(policy, key))
+      const move = await startMove(slot, from, to)
+      try {
+        expect(await store.check({ policy, key, cost: 1 })).toMatchObject({ allowed: true, remaining: 98 })
+      } finally {
+        await move.finish()
+        await moveBack(slot)
+      }
+    })
+
     it('a reset drops the reservations that are on the node of the key', async () => {
       const key = keyOn(0, policy, 1000)
       const reserve = () => store.reserve([{ policy, key, cost: 10 }], { id: 'a' })

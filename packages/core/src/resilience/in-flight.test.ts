@@ -28,18 +28,19 @@ describe('the bound on requests in flight', () => {
     expect(await guarded.check(request)).not.toHaveProperty('degraded')
   })
 
-  it('does not apply to slots that are renewed or released: a flood must not keep them taken', async () => {
-    const { store, guarded } = guardFallible({ maxInFlight: 1 })
+  it('is twice as high for slots that are renewed or released: a flood of checks must not keep them taken', async () => {
+    const { store, guarded } = guardFallible({ maxInFlight: 2 })
     const slots = concurrency({ limit: 1, name: 'slots' })
     const { id } = await guarded.check({ policy: slots, key: 'k', cost: 1 })
     store.state = 'hanging'
-    const check = guarded.check(request)
+    const checks = [guarded.check(request), guarded.check(request)]
     expect(await guarded.check(request)).toMatchObject(overloaded)
     const held = [{ policy: slots, key: 'k', id: id! }]
     const calls = [guarded.renew(held), guarded.release(held)]
+    await expect(guarded.release(held)).rejects.toMatchObject({ code: 'STORE_FAILED', cause: 'overload' })
     store.deliver()
     expect(await Promise.all(calls)).toStrictEqual([[true], [true]])
-    await check
+    await Promise.all(checks)
   })
 
   it('does not count calls that have failed', async () => {

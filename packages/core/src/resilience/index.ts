@@ -160,7 +160,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
     requests: readonly ResetRequest[],
     send: (call: Call) => MaybePromise<T>,
     instead: (error: unknown) => T = rethrow,
-    isBounded = true,
+    maxCalls = maxInFlight,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       function giveUp(error: unknown): void {
@@ -173,7 +173,7 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
 
       // Malformed requests are rejected by the store.
       if (isUp) for (const request of requests) modes.add(request?.policy?.onStoreFailure)
-      if (isBounded && inFlight >= maxInFlight) return giveUp(TOO_MANY_IN_FLIGHT)
+      if (inFlight >= maxCalls) return giveUp(TOO_MANY_IN_FLIGHT)
       const circuit = circuitOf(requests)
       const permit = circuit?.acquire() ?? 0
       if (permit === NO_PERMIT) return giveUp(BREAKER_OPEN)
@@ -270,8 +270,8 @@ export function withFallback(store: Store, options: FailureOptions = {}): Resili
 
   const slots = createGuardedSlots({
     store,
-    // Never rejected because of a flood: there are no more of these calls than acquired slots.
-    callStore: (requests, send) => callStore(requests, send, rethrow, false),
+    // Twice as many, because a flood of checks must not keep slots taken.
+    callStore: (requests, send) => callStore(requests, send, rethrow, 2 * maxInFlight),
     counts,
     partOf: traits.partOf,
     now: timers.now,

@@ -24,7 +24,8 @@ end
 local function update_block(key, logs, now, state)
   local ends = block_left > 0 and now + block_left or 0
   if ends == block_end then return end
-  assert_slot_is_stable(key)
+  -- Without a state, the key is deleted, and perhaps written again.
+  if logs and state.runs == 0 or not logs and (state or '') == '' then assert_slot_is_stable(key) end
   block_end = ends
   local ttl = math.max(0, redis.call('PTTL', key)) * 1000
   if logs then logs.store_block(state, ttl) else write_state(key, ttl, state or '') end
