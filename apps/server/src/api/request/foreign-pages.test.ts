@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LIMITS, type LimitsFolder, limitsFolder } from '../../../test/limits-folder.js'
 import { LIVE } from '../../../test/live-events.js'
 import {
   BATCH,
@@ -100,13 +101,23 @@ it('a service on all addresses accepts any host name, unless allowedHosts is set
 })
 
 describe('a browser', () => {
+  let folder: LimitsFolder
   let service: TestService
   beforeAll(async () => {
-    service = await startService()
+    folder = limitsFolder({ 'shop.yaml': LIMITS })
+    service = await startService(`rls: { listen: 0, config: [${folder.path}] }`)
   })
-  afterAll(() => service?.close())
+  afterAll(async () => {
+    await service?.close()
+    folder?.remove()
+  })
 
-  it.each(ROUTES)('gets 403 for cross-site requests: %s %s', async (method, path) => {
+  it.each([
+    ...ROUTES,
+    ['GET', `${CHECK.replace('a', '%61')}?key=k`],
+    ['GET', `${CHECK.replace('check', 'ch%65ck')}?key=k`],
+    ['POST', '/json'],
+  ] as const)('gets 403 for cross-site requests: %s %s', async (method, path) => {
     const { host } = new URL(service.url)
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },

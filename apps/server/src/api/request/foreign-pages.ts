@@ -14,22 +14,26 @@ import { FORWARD_AUTH } from './original-request.js'
 /** Returns a hook that rejects requests of pages of other sites. */
 export function rejectForeignPages(service: Service) {
   const listensOnLoopback = isLoopbackHost(service.startConfig.host)
-  return ({ raw }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
-    const { headers, url = '' } = raw
+  return (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+    const { headers } = request.raw
     const { allowedHosts, callers } = service.activeConfig.config
     const isHostChecked = allowedHosts.size > 0 || (listensOnLoopback && callers.length === 0)
     if (isHostChecked && !isOwnHost(headers.host, allowedHosts)) done(FOREIGN_HOST)
-    else if (url.startsWith('/api/') && !isForwardAuth(url) && isCrossSite(headers)) done(CROSS_SITE)
+    else if (isCrossSite(headers) && isForPrograms(request)) done(CROSS_SITE)
     else done()
   }
 }
 
 /**
+ * Whether the route is not a page, such as `/docs`, that other sites may link to. The path of the request cannot tell,
+ * because the router decodes it: `/%61pi/` is `/api/`.
+ *
  * The headers of a forward-auth request are those of the proxy's client, whose browser may be on another site. A page cannot
  * use that route: it needs X-Forwarded-For, which requires a preflight, and preflights are rejected.
  */
-function isForwardAuth(url: string): boolean {
-  return url.startsWith(FORWARD_AUTH) && /^(?:[/?]|$)/.test(url.slice(FORWARD_AUTH.length))
+function isForPrograms({ routeOptions: { url: route = '' } }: FastifyRequest): boolean {
+  if (route === FORWARD_AUTH || route === `${FORWARD_AUTH}/*`) return false
+  return route.startsWith('/api/') || route === '/json'
 }
 
 /** Accepts every address, because requests of foreign pages have a host name or are cross-site. */

@@ -36,17 +36,28 @@ it('closes connections whose client does not respond to pings', async () => {
   session.close()
 })
 
-it('stops within its timeout although a client never closes its connection', async () => {
-  await start()
+it.each([
   // A socket that does not read does not see the end of the connection.
-  const silent = connect(server.port, server.host).pause()
+  { name: 'never closes its connection', open: () => connect(server.port, server.host).pause() },
+  {
+    name: 'never ends its request',
+    open() {
+      const session = openSession(`${server.host}:${server.port}`)
+      openStream(session).write('x')
+      return session
+    },
+  },
+])('stops within its timeout although a client $name', async ({ open }) => {
+  await start()
+  const client = open()
   await until('the connection', () => server.connections.open === 1)
+  // The call has begun.
+  await setTimeout(100)
   try {
-    expect(await Promise.race([server.close(300).then(() => 'stopped'), setTimeout(3000, 'late')])).toBe(
-      'stopped',
-    )
+    const stopped = server.close(300).then(() => 'stopped')
+    expect(await Promise.race([stopped, setTimeout(3000, 'late')])).toBe('stopped')
   } finally {
-    silent.destroy()
+    client.destroy()
   }
 })
 

@@ -127,8 +127,8 @@ interface ResetBudget {
 }
 
 /**
- * Bounds the resets of a connection, below the limit of Node: 1,000, and 33 more each second. At that limit Node drops the
- * calls in flight, and does not notice when the client closes the connection.
+ * Bounds the resets of a connection, below the limit of Node: 1,000, and 33 more each second. At that limit Node stops
+ * reading: requests that have not arrived completely get no response, and the end of the connection is not noticed.
  */
 function createResetBudget(): ResetBudget {
   let left = MAX_RESETS
