@@ -107,8 +107,8 @@ while first <= #keys do
         ok, flags = pcall(redis.call, 'UNLINK', key)
         if ok then
           stored[key], flags = nil, 0
-          -- A user without the permission for these keys has made no reservations. One by one, because a node with one of
-          -- them does not execute a command for both while their slot moves.
+          -- A user without the permission for these keys has made no reservations. One by one, because a node with one
+          -- of them does not execute a command for both while their slot moves.
           redis.pcall('UNLINK', '{' .. key .. '}:r')
           redis.pcall('UNLINK', '{' .. key .. '}:e')
         end

@@ -119,8 +119,8 @@ local function reservations()
       name = name, count = 0, seq = 0, first_end = math.huge, is_exact = true, latest_time = 0, latest_end = 0,
       notes = {},
     }
-    -- Raises while the slot moves, unless this node has both keys. The node that gets the slot would otherwise treat a key
-    -- that has not arrived as one that does not exist.
+    -- Raises while the slot moves, unless this node has both keys. The node that gets the slot would otherwise treat a
+    -- key that has not arrived as one that does not exist.
     redis.call('MGET', name, '{' .. key .. '}:e')
     local found = redis.pcall('HMGET', name, '', id)
     if found.err then raise_unless_wrong_type(found) end

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LIMITS, type LimitsFolder, limitsFolder } from '../../../test/limits-folder.js'
 import { LIVE } from '../../../test/live-events.js'
+import { LIMITS, type LimitsFolder, limitsFolder } from '../../../test/rls/limits-folder.js'
 import {
   BATCH,
   CHECK,
