@@ -89,6 +89,16 @@ export {
 } from './resilience/index.js'
 export { type HeldTake, type Slot, takeAndHold } from './slots/acquire.js'
 export type { HeldSlots } from './slots/held-slots.js'
+export type {
+  BlockRequest,
+  FullStore,
+  ReserveOptions,
+  ReserveResult,
+  SettleResult,
+  SlotRequest,
+  TakeUpToRequest,
+  TakeUpToResult,
+} from './store/full-store.js'
 export { randomId } from './store/random-id.js'
 export {
   assertBlock,
@@ -106,23 +116,15 @@ export {
 export { retryOnFailure } from './store/retry-on-failure.js'
 export type {
   AsyncStore,
-  BlockRequest,
   Call,
-  FullStore,
   MaybePromise,
   RefundRequest,
-  ReserveOptions,
-  ReserveResult,
   ResetRequest,
-  SettleResult,
-  SlotRequest,
   Store,
   StoreTraits,
   SyncStore,
   TakeRequest,
   TakeResult,
-  TakeUpToRequest,
-  TakeUpToResult,
   WholeTakeResult,
 } from './store/store.js'
 export { type FailureCause, storeClosed, storeFailed } from './store/store-error.js'

@@ -1,17 +1,14 @@
 import type { Clock } from '../src/clock.js'
 import { TidegateError } from '../src/errors.js'
 import { MemoryStore } from '../src/memory-store/memory-store.js'
+import type { BlockRequest, ReserveOptions, SlotRequest, TakeUpToRequest } from '../src/store/full-store.js'
 import type {
   AsyncStore,
-  BlockRequest,
   Call,
   RefundRequest,
-  ReserveOptions,
   ResetRequest,
-  SlotRequest,
   StoreTraits,
   TakeRequest,
-  TakeUpToRequest,
 } from '../src/store/store.js'
 
 /**

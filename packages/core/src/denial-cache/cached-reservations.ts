@@ -1,14 +1,12 @@
 import { type JointReservation, jointReservationOf, settleIfHeld } from '../reservations/handle.js'
 import { parseReserve, parseSettle } from '../reservations/parse-reservation.js'
+import type { ReserveOptions, ReserveResult, SettleResult } from '../store/full-store.js'
 import { assertOperation } from '../store/operations.js'
 import {
   type Call,
   isPromise,
   type MaybePromise,
-  type ReserveOptions,
-  type ReserveResult,
   type ResetRequest,
-  type SettleResult,
   type Store,
   type TakeRequest,
 } from '../store/store.js'

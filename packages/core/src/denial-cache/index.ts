@@ -4,11 +4,11 @@ import { assertOptions, show } from '../errors.js'
 import { assertKey } from '../key.js'
 import { numberOption, optionInvalid } from '../options.js'
 import { assertStore } from '../store/assert-store.js'
+import type { FullStore } from '../store/full-store.js'
 import { assertOperation } from '../store/operations.js'
 import { type Limits, limitsOf, takeResult } from '../store/requests.js'
 import {
   type Call,
-  type FullStore,
   isPromise,
   type MaybePromise,
   type ResetRequest,

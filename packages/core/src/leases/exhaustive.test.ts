@@ -8,7 +8,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../policy/index.js'
-import type { TakeUpToResult } from '../store/store.js'
+import type { TakeUpToResult } from '../store/full-store.js'
 import { takeUpToResult, unitsToTake } from '../store/take-up-to.js'
 import type { Lease } from './lease.js'
 import * as rightRules from './lease.js'

@@ -6,12 +6,12 @@ import { optionInvalid } from '../options.js'
 import { assertPolicy, type Policy } from '../policy/index.js'
 import { TEST_ENVIRONMENT } from '../resilience/index.js'
 import { assertStore } from '../store/assert-store.js'
+import type { FullStore } from '../store/full-store.js'
 import { assertOperation } from '../store/operations.js'
 import { assertCost, assertRefund } from '../store/requests.js'
 import {
   type AsyncStore,
   type Call,
-  type FullStore,
   isPromise,
   type MaybePromise,
   type ResetRequest,

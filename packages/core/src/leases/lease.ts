@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.js'
 import type { Policy } from '../policy/index.js'
-import type { TakeUpToResult } from '../store/store.js'
+import type { TakeUpToResult } from '../store/full-store.js'
 
 /** A time on both of this process's clocks, in milliseconds. */
 export interface Moment {

@@ -3,14 +3,8 @@ import type { Policy } from '../policy/index.js'
 import type { Reservation } from '../reservations/handle.js'
 import type { FailureOptions } from '../resilience/index.js'
 import type { Slot } from '../slots/acquire.js'
-import type {
-  AsyncStore,
-  MaybePromise,
-  ReserveOptions,
-  SettleResult,
-  Store,
-  SyncStore,
-} from '../store/store.js'
+import type { ReserveOptions, SettleResult } from '../store/full-store.js'
+import type { AsyncStore, MaybePromise, Store, SyncStore } from '../store/store.js'
 import type { Duration } from '../units/duration.js'
 import type { WaitOptions } from './wait.js'
 

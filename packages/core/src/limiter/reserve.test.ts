@@ -3,7 +3,8 @@ import { FallibleStore } from '../../test/fallible-store.js'
 import { ManualClock } from '../clock.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
 import { concurrency, leakyBucket, tokenBucket } from '../policy/index.js'
-import type { SettleResult, Store } from '../store/store.js'
+import type { SettleResult } from '../store/full-store.js'
+import type { Store } from '../store/store.js'
 import { createLimiter } from './index.js'
 
 const policy = tokenBucket({ capacity: 1000, refillRate: '1000/1h', name: 'tokens' })

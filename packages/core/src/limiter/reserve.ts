@@ -1,15 +1,9 @@
 import type { Policy, RatePolicy } from '../policy/index.js'
 import { type Reservation, reservationOf, settleIfHeld } from '../reservations/handle.js'
 import { assertReservable, parseReserve } from '../reservations/parse-reservation.js'
+import type { ReserveOptions, ReserveResult, SettleResult } from '../store/full-store.js'
 import { assertOperation } from '../store/operations.js'
-import {
-  isPromise,
-  type MaybePromise,
-  type ReserveOptions,
-  type ReserveResult,
-  type SettleResult,
-  type Store,
-} from '../store/store.js'
+import { isPromise, type MaybePromise, type Store } from '../store/store.js'
 
 /** Creates `reserve`, `settle` and `cancel` of a limiter. */
 export function createReserve(store: Store, policy: Policy) {

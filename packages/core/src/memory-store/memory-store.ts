@@ -16,6 +16,14 @@ import { type ReservingStore, reserve, settle } from '../reservations/in-process
 import { parseReserve, parseSettle } from '../reservations/parse-reservation.js'
 import { ReservedKeys } from '../reservations/reserved-keys.js'
 import { blockedDecision } from '../store/blocked.js'
+import type {
+  BlockRequest,
+  ReserveOptions,
+  SettleResult,
+  SlotRequest,
+  TakeUpToRequest,
+  TakeUpToResult,
+} from '../store/full-store.js'
 import { randomId } from '../store/random-id.js'
 import {
   assertBlock,
@@ -28,19 +36,7 @@ import {
   limitsOf,
   takeResult,
 } from '../store/requests.js'
-import type {
-  BlockRequest,
-  RefundRequest,
-  ReserveOptions,
-  ResetRequest,
-  SettleResult,
-  SlotRequest,
-  SyncStore,
-  TakeRequest,
-  TakeUpToRequest,
-  TakeUpToResult,
-  WholeTakeResult,
-} from '../store/store.js'
+import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from '../store/store.js'
 import { storeClosed } from '../store/store-error.js'
 import { takeUpToResult, unitsToTake } from '../store/take-up-to.js'
 import { createBlocks } from './blocks.js'

@@ -1,5 +1,6 @@
 import type { Decision } from '../decision.js'
-import type { MaybePromise, ReserveResult, SettleResult } from '../store/store.js'
+import type { ReserveResult, SettleResult } from '../store/full-store.js'
+import type { MaybePromise } from '../store/store.js'
 import { isStoreFailure } from '../store/store-error.js'
 import { warn } from '../warn.js'
 import type { ReserveLimit } from './parse-reservation.js'

@@ -1,8 +1,9 @@
 import { show, TidegateError, unknownName } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, type RatePolicy } from '../policy/index.js'
+import type { ReserveOptions } from '../store/full-store.js'
 import { randomId } from '../store/random-id.js'
-import type { ReserveOptions, ResetRequest, TakeRequest } from '../store/store.js'
+import type { ResetRequest, TakeRequest } from '../store/store.js'
 import { parseDuration } from '../units/duration.js'
 
 /** One limit of a reserve. */

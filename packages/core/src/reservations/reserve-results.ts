@@ -2,7 +2,7 @@ import { usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { TidegateError } from '../errors.js'
 import type { Policy } from '../policy/index.js'
-import type { ReserveResult } from '../store/store.js'
+import type { ReserveResult } from '../store/full-store.js'
 import type { Reserve } from './parse-reservation.js'
 
 /** Converts a decision about the charged units to a decision about the requested units. */

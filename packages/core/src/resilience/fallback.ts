@@ -4,8 +4,9 @@ import { assertKey } from '../key.js'
 import { assertPolicy, type OnStoreFailure, type Policy } from '../policy/index.js'
 import type { Reserve } from '../reservations/parse-reservation.js'
 import { reserveResult, withReservation } from '../reservations/reserve-results.js'
+import type { ReserveResult } from '../store/full-store.js'
 import { assertCharge, assertCost, type Limit, limitsOf, takeResult } from '../store/requests.js'
-import type { ReserveResult, StoreTraits, TakeRequest, TakeResult } from '../store/store.js'
+import type { StoreTraits, TakeRequest, TakeResult } from '../store/store.js'
 import type { LocalCounts } from './local-counts.js'
 
 /** Why a decision is made without the store: the store failed, or this process is overloaded. */

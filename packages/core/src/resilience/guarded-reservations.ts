@@ -1,17 +1,9 @@
 import { type JointReservation, jointReservationOf, settleIfHeld } from '../reservations/handle.js'
 import { parseReserve, parseSettle, type SettleLimit } from '../reservations/parse-reservation.js'
+import type { ReserveOptions, ReserveResult, SettleResult } from '../store/full-store.js'
 import { assertOperation } from '../store/operations.js'
 import { retryOnFailure } from '../store/retry-on-failure.js'
-import type {
-  Call,
-  MaybePromise,
-  ReserveOptions,
-  ReserveResult,
-  ResetRequest,
-  SettleResult,
-  Store,
-  TakeRequest,
-} from '../store/store.js'
+import type { Call, MaybePromise, ResetRequest, Store, TakeRequest } from '../store/store.js'
 import type { Timers } from '../timers.js'
 import type { createFallback, DegradedReason } from './fallback.js'
 import type { LocalCounts } from './local-counts.js'

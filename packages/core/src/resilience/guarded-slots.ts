@@ -1,16 +1,8 @@
+import type { FullStore, SlotRequest } from '../store/full-store.js'
 import { assertOperation } from '../store/operations.js'
 import { randomId } from '../store/random-id.js'
 import { assertSlot } from '../store/requests.js'
-import type {
-  Call,
-  FullStore,
-  MaybePromise,
-  ResetRequest,
-  SlotRequest,
-  Store,
-  StoreTraits,
-  TakeRequest,
-} from '../store/store.js'
+import type { Call, MaybePromise, ResetRequest, Store, StoreTraits, TakeRequest } from '../store/store.js'
 import { isFailureOf } from '../store/store-error.js'
 import type { LocalCounts } from './local-counts.js'
 

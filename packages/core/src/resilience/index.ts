@@ -3,25 +3,27 @@ import { assertKey } from '../key.js'
 import { assertPolicy } from '../policy/index.js'
 import type { JointReservation } from '../reservations/handle.js'
 import { assertStore } from '../store/assert-store.js'
+import type {
+  BlockRequest,
+  ReserveOptions,
+  SettleResult,
+  SlotRequest,
+  TakeUpToRequest,
+  TakeUpToResult,
+} from '../store/full-store.js'
 import { assertOperation } from '../store/operations.js'
 import { assertBlock, assertRefund, assertTakeUpTo } from '../store/requests.js'
 import {
   type AsyncStore,
-  type BlockRequest,
   type Call,
   isPromise,
   type MaybePromise,
   type RefundRequest,
-  type ReserveOptions,
   type ResetRequest,
-  type SettleResult,
-  type SlotRequest,
   type Store,
   type StoreTraits,
   type TakeRequest,
   type TakeResult,
-  type TakeUpToRequest,
-  type TakeUpToResult,
 } from '../store/store.js'
 import { isFailureOf, isStoreFailure, storeClosed, storeFailed } from '../store/store-error.js'
 import { type BreakerState, type Circuit, NO_PERMIT } from './breaker.js'

@@ -2,8 +2,9 @@ import { type Clock, usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { MemoryStore } from '../memory-store/memory-store.js'
 import type { Reserve, ReserveLimit, SettleLimit } from '../reservations/parse-reservation.js'
+import type { SettleResult, SlotRequest } from '../store/full-store.js'
 import type { Limit } from '../store/requests.js'
-import type { RefundRequest, ResetRequest, SettleResult, SlotRequest, TakeRequest } from '../store/store.js'
+import type { RefundRequest, ResetRequest, TakeRequest } from '../store/store.js'
 import { shareOf } from './share.js'
 
 /** Counts requests in this process, against its share of each limit, while the store is unavailable. */

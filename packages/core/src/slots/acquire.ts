@@ -1,10 +1,10 @@
 import type { Decision } from '../decision.js'
 import { TidegateError } from '../errors.js'
 import type { Policy } from '../policy/index.js'
+import type { FullStore } from '../store/full-store.js'
 import { assertOperation } from '../store/operations.js'
 import { randomId } from '../store/random-id.js'
 import {
-  type FullStore,
   isPromise,
   type MaybePromise,
   type Store,

@@ -2,7 +2,7 @@
 import type { Decision } from '../decision.js'
 import { TidegateError } from '../errors.js'
 import type { ConcurrencyPolicy } from '../policy/index.js'
-import type { FullStore, SlotRequest } from '../store/store.js'
+import type { FullStore, SlotRequest } from '../store/full-store.js'
 import { type AbortSignal, createAbort } from './lazy-abort.js'
 import type { HeldSlot, LossReason, Renewals } from './renewals.js'
 

@@ -1,5 +1,6 @@
 import { sharedByCopies } from '../copies.js'
-import type { MaybePromise, SlotRequest } from '../store/store.js'
+import type { SlotRequest } from '../store/full-store.js'
+import type { MaybePromise } from '../store/store.js'
 import { isClosed, isStoreFailure } from '../store/store-error.js'
 import { createAlarm, platformTimers, type Timers } from '../timers.js'
 

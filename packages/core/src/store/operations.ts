@@ -1,5 +1,6 @@
 import { TidegateError } from '../errors.js'
-import type { FullStore, Store } from './store.js'
+import type { FullStore } from './full-store.js'
+import type { Store } from './store.js'
 
 /** An operation of `FullStore` that not every store has. */
 export type Operation = Exclude<keyof FullStore, keyof Store>

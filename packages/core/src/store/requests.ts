@@ -3,16 +3,9 @@ import { show, TidegateError } from '../errors.js'
 import { assertKey } from '../key.js'
 import { assertPolicy, assertRatePolicy, type Policy, type RatePolicy, sameNumbers } from '../policy/index.js'
 import { MAX_DURATION_MS } from '../units/duration.js'
+import type { BlockRequest, SlotRequest, TakeUpToRequest } from './full-store.js'
 import { randomId } from './random-id.js'
-import type {
-  BlockRequest,
-  RefundRequest,
-  SlotRequest,
-  TakeRequest,
-  TakeResult,
-  TakeUpToRequest,
-  WholeTakeResult,
-} from './store.js'
+import type { RefundRequest, TakeRequest, TakeResult, WholeTakeResult } from './store.js'
 
 /** Throws `COST_INVALID` or `COST_ABOVE_LIMIT` if the cost is invalid for this policy. */
 export function assertCost(policy: Policy, cost: unknown): asserts cost is number {

@@ -1,7 +1,7 @@
 import type { KeyState } from '../algorithms/index.js'
 import { usToMs } from '../clock.js'
 import type { Decision } from '../decision.js'
-import type { TakeUpToRequest, TakeUpToResult } from './store.js'
+import type { TakeUpToRequest, TakeUpToResult } from './full-store.js'
 
 /** The number of units to take, from a peek with a cost of `min`; `min` if it does not fit, so that the take is denied. */
 export function unitsToTake(peek: Decision, { min, max, divisor }: TakeUpToRequest): number {

@@ -19,6 +19,14 @@ import { type KeyReservations, type ReservingStore, reserve, settle } from '../r
 import { parseReserve, parseSettle } from '../reservations/parse-reservation.js'
 import { emptyRecordList } from '../reservations/record.js'
 import { blockedDecision } from '../store/blocked.js'
+import type {
+  BlockRequest,
+  ReserveOptions,
+  SettleResult,
+  SlotRequest,
+  TakeUpToRequest,
+  TakeUpToResult,
+} from '../store/full-store.js'
 import {
   assertBlock,
   assertCharge,
@@ -29,19 +37,7 @@ import {
   limitsOf,
   takeResult,
 } from '../store/requests.js'
-import type {
-  BlockRequest,
-  RefundRequest,
-  ReserveOptions,
-  ResetRequest,
-  SettleResult,
-  SlotRequest,
-  SyncStore,
-  TakeRequest,
-  TakeUpToRequest,
-  TakeUpToResult,
-  WholeTakeResult,
-} from '../store/store.js'
+import type { RefundRequest, ResetRequest, SyncStore, TakeRequest, WholeTakeResult } from '../store/store.js'
 import { takeUpToResult, unitsToTake } from '../store/take-up-to.js'
 
 type State = KeyState | concurrency.ConcurrencyState

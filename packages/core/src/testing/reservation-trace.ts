@@ -1,7 +1,7 @@
 import type { ManualClock } from '../clock.js'
 import { TidegateError } from '../errors.js'
 import type { AlgorithmName, RatePolicy } from '../policy/index.js'
-import type { FullStore } from '../store/store.js'
+import type { FullStore } from '../store/full-store.js'
 import { randomFrom } from './random.js'
 import { START_MS } from './tables.js'
 import { randomMove, randomPolicy } from './trace.js'

@@ -1,7 +1,8 @@
 import type { ManualClock } from '../clock.js'
 import type { Decision } from '../decision.js'
 import { type ConcurrencyPolicy, concurrency, fixedWindow } from '../policy/index.js'
-import type { FullStore, SlotRequest, Store, TakeRequest, TakeResult } from '../store/store.js'
+import type { FullStore, SlotRequest } from '../store/full-store.js'
+import type { Store, TakeRequest, TakeResult } from '../store/store.js'
 import { type Random, randomFrom } from './random.js'
 import { START_MS } from './tables.js'
 

@@ -1,7 +1,7 @@
 import { ManualClock } from '../../clock.js'
 import type { Decision } from '../../decision.js'
 import { concurrency, fixedWindow, tokenBucket } from '../../policy/index.js'
-import type { FullStore } from '../../store/store.js'
+import type { FullStore } from '../../store/full-store.js'
 import { ReferenceStore } from '../reference-store.js'
 import { randomSlotTrace, runSlotTrace } from '../slot-trace.js'
 import { START_MS } from '../tables.js'

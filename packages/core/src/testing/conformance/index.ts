@@ -1,6 +1,7 @@
 import { ManualClock } from '../../clock.js'
+import type { FullStore } from '../../store/full-store.js'
 import type { Operation } from '../../store/operations.js'
-import type { FullStore, Store } from '../../store/store.js'
+import type { Store } from '../../store/store.js'
 import { START_MS } from '../tables.js'
 import { testSlots } from './acquire-and-release.js'
 import { testAlgorithms } from './algorithms.js'

@@ -8,7 +8,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../policy/index.js'
-import type { FullStore, ReserveOptions, ReserveResult, SettleResult } from '../../store/store.js'
+import type { FullStore, ReserveOptions, ReserveResult, SettleResult } from '../../store/full-store.js'
 import { codeOf, type Suite } from './suite.js'
 
 /** One policy of each algorithm that units can be reserved under: 10 units a minute. */

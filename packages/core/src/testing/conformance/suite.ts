@@ -11,8 +11,9 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '../../policy/index.js'
+import type { FullStore } from '../../store/full-store.js'
 import type { Operation } from '../../store/operations.js'
-import type { FullStore, Store } from '../../store/store.js'
+import type { Store } from '../../store/store.js'
 
 /** The functions for the tests of each topic. */
 export interface Suite {

@@ -1,5 +1,5 @@
 import { fixedWindow, type RatePolicy } from '../../policy/index.js'
-import type { FullStore } from '../../store/store.js'
+import type { FullStore } from '../../store/full-store.js'
 import { START_MS } from '../tables.js'
 import { codeOf, EACH, type Suite, take } from './suite.js'
 
