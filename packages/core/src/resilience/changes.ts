@@ -19,31 +19,33 @@ export function createOverloadState(now: () => number, onChange: (isOverloaded: 
   }
 }
 
-/** Tracks whether the store fails some of its calls: from `UNSTABLE_FAILURES` within a minute until a minute without one. */
+/**
+ * Tracks whether the store fails some of its calls: from failures in `UNSTABLE_SECONDS` different seconds of a minute until
+ * a minute without one. A burst of failures is no evidence: it is how an outage begins.
+ */
 export function createInstabilityState(
   now: () => number,
   onChange: (isUnstable: boolean, error?: unknown) => void,
 ) {
-  /** Of the last failures, oldest first. */
-  let timesMs: number[] = []
-  let lastError: unknown
+  /** When the seconds with failures began, oldest first. */
+  let secondsMs: number[] = []
+  let lastFailureMs = 0
   let isUnstable = false
   return {
-    /** Records a failed call. Calls that fail at the same time share an error, and count as one. */
+    /** Records a failed call. */
     failed(error: unknown): void {
-      const nowMs = now()
-      if (error === lastError && timesMs.at(-1) === nowMs) return
-      lastError = error
-      timesMs = [...timesMs, nowMs].slice(-UNSTABLE_FAILURES)
-      if (isUnstable || timesMs.length < UNSTABLE_FAILURES || nowMs - timesMs[0]! >= STABLE_MS) return
+      lastFailureMs = now()
+      if (lastFailureMs - (secondsMs.at(-1) ?? -Infinity) < 1000) return
+      secondsMs = [...secondsMs, lastFailureMs].slice(-UNSTABLE_SECONDS)
+      const isRecent = lastFailureMs - secondsMs[0]! < STABLE_MS
+      if (isUnstable || secondsMs.length < UNSTABLE_SECONDS || !isRecent) return
       isUnstable = true
       onChange(true, error)
     },
     /** Records a decision of the store. */
     answered(): void {
-      if (!isUnstable || now() - timesMs.at(-1)! < STABLE_MS) return
+      if (!isUnstable || now() - lastFailureMs < STABLE_MS) return
       isUnstable = false
-      timesMs = []
       onChange(false)
     },
   }
@@ -82,5 +84,5 @@ export function createStarvationState(
 
 const QUIET_MS = 5000
 const STARVED_MS = 500
-const UNSTABLE_FAILURES = 10
+const UNSTABLE_SECONDS = 10
 const STABLE_MS = 60_000

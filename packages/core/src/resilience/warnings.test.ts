@@ -119,14 +119,15 @@ it('overload prints one warning each time that it begins', async () => {
 })
 
 it('a store that fails some calls prints one warning, with the last error', async () => {
-  const { store, guarded } = setUp()
+  const { store, guarded, pass } = setUp()
   for (let i = 0; i < 40; i++) {
     store.state = i % 3 === 2 ? 'failing' : 'up'
     await guarded.check(request)
+    await pass(500)
   }
   expect(await codes()).toStrictEqual(['TIDEGATE_STORE_UNSTABLE'])
   expect(warnings[0]?.message).toMatch(
-    /ten failed within a minute\. The last error: .+'open' allows every request/,
+    /in ten different seconds of the last minute\. The last error: .+'open' allows every request/,
   )
 })
 

@@ -20,7 +20,7 @@ export function warnOnChange(modes: ReadonlySet<OnStoreFailure>): (event: Failur
     if (event.type === 'unstable' && event.isUnstable) {
       warn(
         'STORE_UNSTABLE',
-        `The store fails some calls, although most succeed: ten failed within a minute. The last error: ${messageOf(event.error)} Such a check is decided by its policy's onStoreFailure${meaningOf(modes)}.`,
+        `The store fails some calls, although most succeed: they failed in ten different seconds of the last minute. The last error: ${messageOf(event.error)} Such a check is decided by its policy's onStoreFailure${meaningOf(modes)}.`,
       )
     }
     if (event.type === 'starved' && event.isStarved) {
