@@ -42,7 +42,8 @@ declare module 'fastify' {
   }
 }
 
-type Hook = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
+type Next = (error?: Error) => void
+type Hook = (request: FastifyRequest, reply: FastifyReply, next: Next) => void
 
 /**
  * Rate limiting plugin for Fastify. Also limits routes that were added earlier, and requests without a route.
@@ -177,36 +178,37 @@ function hookOf(options: FastifyRouteRateLimitOptions, use: PolicyUse, mount: st
   const { check } = defineRateLimit(options, { ...ADAPTER, reader, use })
   const { handler } = options
 
-  /** Whether the request passes. If not, the response is sent, or the client is gone. */
-  async function passes(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
-    const { isGone, denial, headers, holdMs, refundFor, release } = await check(request)
-    if (release !== undefined) releaseAfterResponse(reply.raw, release)
-    if (isGone || (reply.sent && denial !== undefined)) return false
-    if (!reply.sent) {
-      for (const name of staleHeaders(headers)) reply.removeHeader(name)
-      for (const name in headers) reply.header(name, joinHeader(reply.getHeader(name), headers[name]!))
-    }
-    if (denial !== undefined) {
-      if (handler !== undefined) await respondWith(handler(request, reply, denial.event), reply)
-      else {
-        const { contentType, body } = denial.defaultResponse()
-        const text = typeof body === 'string' ? body : JSON.stringify(body)
-        reply.code(denial.status).header('content-type', contentType).send(text)
+  /** Calls `next` if the request passes. If not, the response is sent, or the client is gone. */
+  async function limit(request: FastifyRequest, reply: FastifyReply, next: Next): Promise<void> {
+    try {
+      const { isGone, denial, headers, holdMs, refundFor, release } = await check(request)
+      if (release !== undefined) releaseAfterResponse(reply.raw, release)
+      if (isGone || (reply.sent && denial !== undefined)) return
+      if (!reply.sent) {
+        for (const name of staleHeaders(headers)) reply.removeHeader(name)
+        for (const name in headers) reply.header(name, joinHeader(reply.getHeader(name), headers[name]!))
       }
-      return false
+      if (denial !== undefined) {
+        if (handler !== undefined) await respondWith(handler(request, reply, denial.event), reply)
+        else {
+          const { contentType, body } = denial.defaultResponse()
+          const text = typeof body === 'string' ? body : JSON.stringify(body)
+          reply.code(denial.status).header('content-type', contentType).send(text)
+        }
+        return
+      }
+      if (refundFor !== undefined) refundAfterSend(reply.raw, refundFor)
+      if (holdMs > 0) await new Promise<void>((resolve) => hold(holdMs, reply.raw, resolve))
+    } catch (error) {
+      next(asError(error) as Error)
+      return
     }
-    if (refundFor !== undefined) refundAfterSend(reply.raw, refundFor)
-    if (holdMs > 0) await new Promise<void>((resolve) => hold(holdMs, reply.raw, resolve))
-    return true
+    next()
   }
 
   return function rateLimit(request, reply, next) {
-    passes(request, reply).then(
-      (isPassing) => {
-        if (isPassing) next()
-      },
-      (error) => next(asError(error) as Error),
-    )
+    // Fastify would also call `next` for a promise.
+    void limit(request, reply, next)
   }
 }
 
