@@ -21,7 +21,7 @@ export function createOverloadState(now: () => number, onChange: (isOverloaded: 
 
 /**
  * Tracks whether the store fails some of its calls: from failures in `UNSTABLE_SECONDS` different seconds of a minute until
- * a minute without one. A burst of failures is no evidence: it is how an outage begins.
+ * a minute without one. A burst of failures does not count, because outages begin with one.
  */
 export function createInstabilityState(
   now: () => number,
